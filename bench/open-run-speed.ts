@@ -1,6 +1,6 @@
 import type { Entry, Store } from "../src/core/store/store.ts";
 import type { Engine } from "../src/engine/api/engine-api.ts";
-import type { OpenRun } from "../src/engine/api/session-api.ts";
+import type { OpenRun } from "../src/engine/api/open-run-api.ts";
 import { memoryStore } from "../src/store/memory/memory-store.ts";
 import { openDatabase } from "../src/store/sqlite/open-database.ts";
 import type { SqliteDatabase } from "../src/store/sqlite/sqlite-driver.ts";

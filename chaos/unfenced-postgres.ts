@@ -27,7 +27,7 @@ export function unfencedPostgres(built = compiledPackage): readonly SourcePatch[
       "run = c_run[i];\n    if not found",
     ),
     {
-      file: "core/store/append-conditions.js",
+      file: "core/store/check-entry.js",
       from: "expect.epoch !== null && view.epoch(tenant, run) !== expect.epoch",
       to: "false",
     },

@@ -1,4 +1,4 @@
-import type { OpenRun } from "../src/engine/api/session-api.ts";
+import type { OpenRun } from "../src/engine/api/open-run-api.ts";
 import {
   type AgentStart,
   agentPrincipal,

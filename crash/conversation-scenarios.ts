@@ -1,6 +1,6 @@
 import type { CallAnswer } from "../src/core/run/call-answer.ts";
 import type { JsonObject } from "../src/core/values/json.ts";
-import type { AgentCall, OpenRun } from "../src/engine/api/session-api.ts";
+import type { AgentCall, OpenRun } from "../src/engine/api/open-run-api.ts";
 import { closeSession } from "./agent-scenarios.ts";
 import { type AgentStart, agentPrincipal, mailTool, personAna, type Scenario } from "./scenario.ts";
 import { askTool } from "./scenario-tools.ts";

@@ -231,7 +231,7 @@ export const nonAtomicAppend: readonly SourcePatch[] = [
 /** Patches a store to accept the late outcome of a worker whose run was claimed again. */
 export const unfencedSqlite: readonly SourcePatch[] = [
   {
-    file: "core/store/append-conditions.js",
+    file: "core/store/check-entry.js",
     from: "expect.epoch !== null && view.epoch(tenant, run) !== expect.epoch",
     to: "false",
   },

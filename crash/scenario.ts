@@ -7,7 +7,7 @@ import type { Slice } from "../src/core/state/slice.ts";
 import type { Sighting, Tool } from "../src/core/tool/tool.ts";
 import type { Json } from "../src/core/values/json.ts";
 import type { Engine } from "../src/engine/api/engine-api.ts";
-import type { OpenRun } from "../src/engine/api/session-api.ts";
+import type { OpenRun } from "../src/engine/api/open-run-api.ts";
 import { defineTool } from "../src/schema/define-tool.ts";
 import type { WorldLog } from "./world-log.ts";
 

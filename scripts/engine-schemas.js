@@ -6,7 +6,7 @@ import ts from "typescript-5";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const api = `${root}src/engine/api/engine-api.ts`;
-const handles = { run: "run-handle-api.ts#RunHandle", openRun: "session-api.ts#OpenRun" };
+const handles = { run: "run-handle-api.ts#RunHandle", openRun: "open-run-api.ts#OpenRun" };
 const target = `${root}src/server/engine-schemas.ts`;
 
 const config = ts.readConfigFile(`${root}tsconfig.json`, ts.sys.readFile).config;

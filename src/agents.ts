@@ -1,7 +1,7 @@
 export type { AskPlanningModel, PlanQuestion } from "./agents/ask-for-json.ts";
-export { callValue, type PendingOutput } from "./agents/call-value.ts";
 export type { DeclaredEffects, ToolTerms } from "./agents/declared-effects.ts";
 export type { FrameworkTool } from "./agents/framework-tool.ts";
+export { frameworkValue, type PendingOutput } from "./agents/framework-value.ts";
 export { type GovernOptions, govern } from "./agents/govern.ts";
 export type {
   CallDecision,

@@ -31,7 +31,6 @@ export type {
   StepsInFlight,
 } from "./core/event/event.ts";
 export type { ExternalAttempt } from "./core/event/external-attempt.ts";
-export type { GateContest } from "./core/event/gate-contest.ts";
 export type { LedgerVersion } from "./core/event/ledger-version.ts";
 export type {
   ActNaming,
@@ -43,9 +42,10 @@ export type {
   SubAgentLeft,
 } from "./core/event/left-act.ts";
 export type { EarlierAct, ModelRequest, RunBranched, TurnFinished } from "./core/event/model-call.ts";
-export type { OutputContents } from "./core/event/output-contents.ts";
+export type { OutputBlobs } from "./core/event/output-blobs.ts";
 export type { ParentStep } from "./core/event/parent-step.ts";
 export type { Provenance } from "./core/event/provenance.ts";
+export type { RefusedGateDecision } from "./core/event/refused-gate-decision.ts";
 export type { ReplanCause, ReplanTerms, RunReplanned } from "./core/event/replan.ts";
 export type { ReuseSource } from "./core/event/reuse-source.ts";
 export type { RollbackCause, RunRollingBack } from "./core/event/rollback.ts";
@@ -87,6 +87,7 @@ export type { StepIndex } from "./core/persistent/step-index.ts";
 export type { TreeSummary, TrieMap } from "./core/persistent/trie-map.ts";
 export type { Vector } from "./core/persistent/vector.ts";
 export type { Wakeup, WakeupHeap } from "./core/persistent/wakeup-heap.ts";
+export type { PlanFinding, PlanTerms } from "./core/plan/analyse-plan.ts";
 export { equivalentPlans, optimizePlan } from "./core/plan/optimize-plan.ts";
 export type {
   BoundPart,
@@ -115,7 +116,6 @@ export {
   type PlannedStepOptions,
   type PlannedValue,
 } from "./core/plan/plan-builder.ts";
-export type { PlanFinding, PlanTerms } from "./core/plan/plan-findings.ts";
 export type { ConditionInput, PlanBindingInput, PlanInput, PlanStepInput } from "./core/plan/plan-input.ts";
 export type { PlanOrder, StepSequence } from "./core/plan/plan-order.ts";
 export {
@@ -174,8 +174,8 @@ export type {
   StatePointer,
 } from "./core/state/named-state-pointers.ts";
 export type { Patch, PatchOperation } from "./core/state/patch.ts";
-export type { PolicyState, StateScope, StateValue } from "./core/state/policy-state.ts";
 export type { Entries, ProjectState } from "./core/state/project-state.ts";
+export type { PolicyState, StateScope, StateValue } from "./core/state/read-state-value.ts";
 export type {
   DraftOf,
   ListDraft,
@@ -199,10 +199,10 @@ export {
   type SnapshotPhase,
   snapshotsEquivalent,
 } from "./core/state/snapshot.ts";
-export type { SnapshotPointer } from "./core/state/snapshot-bundle.ts";
 export type { StateAfterPatch } from "./core/state/state-after-patch.ts";
 export type { ForkOrigin, RejectedCall, StateChange, StateRestore } from "./core/state/state-change.ts";
 export type { StateDifference, TouchedEntries } from "./core/state/state-difference.ts";
+export type { SnapshotPointer } from "./core/state/version-bundle.ts";
 export type { RowSearch } from "./core/store/row-search.ts";
 export type {
   AppendResult,
@@ -351,6 +351,25 @@ export type {
   ObserverReport,
   TimedAppend,
 } from "./engine/api/observer.ts";
+export type {
+  AgentCall,
+  BeginCallOptions,
+  BegunCall,
+  CallsOptions,
+  CallToolOptions,
+  CallTurnOptions,
+  CloseOptions,
+  ConfirmCallOptions,
+  DeliveryOptions,
+  HostReport,
+  OpenRun,
+  OpenRunOptions,
+  ParentCall,
+  ReportedFault,
+  SessionCall,
+  SessionModelCall,
+  SessionTurn,
+} from "./engine/api/open-run-api.ts";
 export type { OutcomeWithOutput } from "./engine/api/outcome-with-output.ts";
 export type {
   JudgedSample,
@@ -370,25 +389,6 @@ export type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from 
 export type { ForgetOptions, RetentionReport } from "./engine/api/retention-report.ts";
 export type { EventIds, RecordedEvent, RunHandle, RunProgress, TraceIds } from "./engine/api/run-handle-api.ts";
 export type { ScheduleOptions, Schedules } from "./engine/api/schedule-api.ts";
-export type {
-  AgentCall,
-  BeginCallOptions,
-  BegunCall,
-  CallsOptions,
-  CallToolOptions,
-  CallTurnOptions,
-  CloseOptions,
-  ConfirmCallOptions,
-  DeliveryOptions,
-  HostReport,
-  OpenRun,
-  OpenRunOptions,
-  ParentCall,
-  ReportedFault,
-  SessionCall,
-  SessionModelCall,
-  SessionTurn,
-} from "./engine/api/session-api.ts";
 export type {
   CheckpointDiff,
   CheckpointRef,

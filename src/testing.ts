@@ -15,14 +15,14 @@ export type {
   TakeoverClaim,
   WorkerRules,
 } from "./core/decide/command.ts";
-export type { ContestTerms } from "./core/decide/contest-terms.ts";
 export type { Decision } from "./core/decide/decide.ts";
 export type { HandlerResult } from "./core/decide/handler-result.ts";
 export type { HeldRequest } from "./core/decide/held-request.ts";
 export type { MissingFact } from "./core/decide/partial-decision.ts";
+export type { RefusedDecisionTerms } from "./core/decide/refused-decision-terms.ts";
 export type { ReplanFact } from "./core/decide/replan-run.ts";
 export type { EventType } from "./core/event/event.ts";
-export type { OutputContents } from "./core/event/output-contents.ts";
+export type { OutputBlobs } from "./core/event/output-blobs.ts";
 export type { HaltFact } from "./core/settings/halt.ts";
 export { type AdapterCheck, adapterContract } from "./testing/adapter-contract/adapter-contract.ts";
 export type {

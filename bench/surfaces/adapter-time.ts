@@ -1,6 +1,6 @@
 import { govern } from "../../src/agents/govern.ts";
 import { forAiSdk } from "../../src/ai-sdk/for-ai-sdk.ts";
-import type { OpenRun } from "../../src/engine/api/session-api.ts";
+import type { OpenRun } from "../../src/engine/api/open-run-api.ts";
 import { openSqlite } from "../../src/store/sqlite/sqlite-store.ts";
 import type { Measurement } from "../measurement.ts";
 import { median } from "../samples.ts";

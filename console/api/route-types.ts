@@ -1,7 +1,7 @@
 import type { WithoutPrincipal } from "../../src/client/client.ts";
 import type { TranscriptEntry } from "../../src/core/run/transcript.ts";
 import type { Engine, RecordedEvent, RunProgress } from "../../src/engine/api/engine-api.ts";
-import type { SessionTurn } from "../../src/engine/api/session-api.ts";
+import type { SessionTurn } from "../../src/engine/api/open-run-api.ts";
 import type { RecordedSlice, StateSnapshot, StateView } from "../../src/engine/api/state-api.ts";
 
 /** A page of a list, as the HTTP API answers it. `next`: the cursor of the next page. */

@@ -15,7 +15,7 @@ import { useServerValue } from "../live/use-server-value.ts";
 import { type CallOutcome, callOutcome } from "./call-outcome.ts";
 import { demandTexts } from "./demand-text.ts";
 import { acceptToolName, DecisionPart, GateCall } from "./gate-call.tsx";
-import { GateDecisions, GateOutcome } from "./gate-decisions.tsx";
+import { GateDecisionHistory, GateOutcome } from "./gate-decision-history.tsx";
 import { GateForm } from "./gate-form.tsx";
 import { type GateRecord, gateRecord } from "./gate-record.ts";
 import { readRunEvents, runTitle } from "./read-run-events.ts";
@@ -54,7 +54,7 @@ export function GateDetail({
     <article class="detail">
       <GateHeader gate={gate} record={record} runTitle={value.runTitle} level={level} />
       <div class="stack">
-        <GateDecisions gate={gate} record={record} isMeanwhile={isMeanwhile} />
+        <GateDecisionHistory gate={gate} record={record} isMeanwhile={isMeanwhile} />
         {outcome !== null && <GateOutcome gate={gate} outcome={outcome} />}
         <GateCall tool={gate.tool} input={gate.input} digest={gate.digest} />
         <GatePreview gate={gate} />

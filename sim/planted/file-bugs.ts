@@ -126,7 +126,7 @@ export const fileBugs: readonly PlantedBug[] = [
   {
     name: "a call whose worker is listed counts as ended",
     simulation: "file",
-    file: "engine/worker/find-calling-worker.js",
+    file: "engine/worker/find-executing-worker.js",
     find: "const others = sent.filter(({ worker }) => worker !== own);",
     replace: "const others = [];",
   },

@@ -4,7 +4,7 @@ import type { PlantedBug } from "./plant-bug.ts";
 export const leaseBugs: readonly PlantedBug[] = [
   {
     name: "the epoch is not checked",
-    file: "core/store/append-conditions.js",
+    file: "core/store/check-entry.js",
     find: "if (expect.epoch !== null && view.epoch(tenant, run) !== expect.epoch)",
     replace: "if (expect.epoch === -1)",
   },
@@ -101,7 +101,7 @@ export const leaseBugs: readonly PlantedBug[] = [
   },
   {
     name: "the position is not checked",
-    file: "core/store/append-conditions.js",
+    file: "core/store/check-entry.js",
     find: "if (position !== expect.position)",
     replace: "if (position < 0)",
   },
@@ -186,7 +186,7 @@ export const leaseBugs: readonly PlantedBug[] = [
   },
   {
     name: "a worker looks for due runs only after a hint",
-    file: "engine/worker/due-runs.js",
+    file: "engine/worker/due-run-claims.js",
     find: "if (!this.#stopped)\n            this.#arm(await this.#pause());",
     replace: "",
   },

@@ -4,7 +4,7 @@ import type { PlantedBug } from "./plant-bug.ts";
 export const limitBugs: readonly PlantedBug[] = [
   {
     name: "a limit is not checked in the append",
-    file: "core/store/append-conditions.js",
+    file: "core/store/check-entry.js",
     find: "if (limit !== null && used + amount > limit)",
     replace: "if (limit === -1)",
   },

@@ -81,7 +81,7 @@ export const modelBugs: readonly PlantedBug[] = [
   {
     name: "a full run is closed in the middle of a turn",
     simulation,
-    file: "core/decide/open-run.js",
+    file: "core/decide/decide-open-run.js",
     find: "return moving + retrying + waiting > 0 || hasUnfinishedTurn(run);",
     replace: "return moving + retrying + waiting > 0;",
   },
@@ -120,7 +120,7 @@ export const modelBugs: readonly PlantedBug[] = [
     find: "return inheritedActs(after);",
     replace: "return [];",
     also: {
-      file: "engine/messages/left-acts-below.js",
+      file: "engine/messages/tell-left-acts.js",
       find: "const acts = inheritedActs(above);",
       replace: "const acts = [];",
     },
@@ -140,7 +140,7 @@ export const modelBugs: readonly PlantedBug[] = [
   {
     name: "an act of an old branch answers every call that an approver names it for",
     simulation,
-    file: "core/decide/same-act.js",
+    file: "core/decide/answer-by-named-act.js",
     find: "if (isFree)",
     replace: "if (true)",
   },

@@ -1,6 +1,6 @@
 import type { PlantedBug } from "./plant-bug.ts";
 
-const openRun = "core/decide/open-run.js";
+const openRun = "core/decide/decide-open-run.js";
 const endAttempt = "core/decide/end-attempt.js";
 
 /** Bugs of sessions, of work that hosts do themselves, and of the runs of a long session. */
@@ -71,7 +71,7 @@ export const sessionBugs: readonly PlantedBug[] = [
   {
     name: "a call under the id of another call gets its answer",
     simulation: "sessions",
-    file: "core/run/call-name.js",
+    file: "core/run/find-call-step.js",
     find: "return spec.name === tool && sameJson(spec.payload, input);",
     replace: "return true;",
   },

@@ -52,13 +52,13 @@ export const stateBugs: readonly PlantedBug[] = [
   },
   {
     name: "a restore reverts logs",
-    file: "engine/admin/state-checkpoints.js",
+    file: "engine/admin/checkpoint-admin.js",
     find: "preserveLogs: options.preserveLogs ?? true",
     replace: "preserveLogs: options.preserveLogs ?? false",
   },
   {
     name: "a restore ignores later versions",
-    file: "engine/admin/state-checkpoints.js",
+    file: "engine/admin/checkpoint-admin.js",
     find: "revertPatch(project.head.state, version.state, since,",
     replace: "revertPatch(project.head.state, version.state, since.slice(0, 1),",
   },

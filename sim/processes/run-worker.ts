@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Claim, SealedEvent } from "../../src/core/store/store.ts";
 import type { Instant, RunId, StepId, Tenant, WorkerId } from "../../src/core/values/ids.ts";
-import { findCallingWorker } from "../../src/engine/worker/find-calling-worker.ts";
+import { findExecutingWorker } from "../../src/engine/worker/find-executing-worker.ts";
 import { WorkerLeases } from "../../src/engine/worker/worker-leases.ts";
 import type { FileContext } from "./file-context.ts";
 import type { FileProcess } from "./file-process.ts";
@@ -115,7 +115,7 @@ export class RunWorker {
     const sent = { attempt, worker: sender as WorkerId };
     const name = callName(run, step, attempt);
     const runsHere = () => this.#process.calls.has(name);
-    const live = await findCallingWorker(this.#process.store, [sent], this.#process.worker, runsHere);
+    const live = await findExecutingWorker(this.#process.store, [sent], this.#process.worker, runsHere);
     // A request of a dead process is in transit for a while.
     await new Promise<void>((resolve) => this.#process.after(MAX_TRANSIT_MS, resolve));
     if (observer.hasHappened(run, `s${step}`)) return "done";

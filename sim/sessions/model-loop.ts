@@ -2,7 +2,7 @@ import type { CallAnswer } from "../../src/core/run/call-answer.ts";
 import { FaultError } from "../../src/core/values/fault.ts";
 import type { RunId } from "../../src/core/values/ids.ts";
 import type { ModelAnswer } from "../../src/engine/api/model-api.ts";
-import type { OpenRun } from "../../src/engine/api/session-api.ts";
+import type { OpenRun } from "../../src/engine/api/open-run-api.ts";
 import type { HandedAnswer } from "./conversation-observer.ts";
 import { later, type SessionContext, simAgent } from "./session-context.ts";
 import type { SessionHosts } from "./session-host.ts";

@@ -1,6 +1,6 @@
 import type { CallAnswer } from "../../src/core/run/call-answer.ts";
 import { FaultError } from "../../src/core/values/fault.ts";
-import type { OpenRun } from "../../src/engine/api/session-api.ts";
+import type { OpenRun } from "../../src/engine/api/open-run-api.ts";
 import { later, type ScriptedCall, type SessionContext, simAgent } from "./session-context.ts";
 import type { SessionHosts } from "./session-host.ts";
 import type { SessionProcess } from "./session-process.ts";

@@ -2,7 +2,7 @@ import { findStep } from "../../src/core/run/run.ts";
 import { FaultError } from "../../src/core/values/fault.ts";
 import type { StepId } from "../../src/core/values/ids.ts";
 import type { Engine } from "../../src/engine/api/engine-api.ts";
-import type { BegunCall } from "../../src/engine/api/session-api.ts";
+import type { BegunCall } from "../../src/engine/api/open-run-api.ts";
 import { later, type ScriptedCall, type SessionContext, simAgent } from "./session-context.ts";
 
 /** Hosts that do calls themselves. A host outlives the process that told it to begin, and may die with its work. */

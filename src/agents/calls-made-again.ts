@@ -1,7 +1,7 @@
 import { canonicalJson } from "../core/json/canonical-json.ts";
 import type { CallAnswer } from "../core/run/call-answer.ts";
 import type { Effect } from "../core/values/effect.ts";
-import type { SessionCall, SessionTurn } from "../engine/api/session-api.ts";
+import type { SessionCall, SessionTurn } from "../engine/api/open-run-api.ts";
 import { plainOutput } from "../engine/ports/plain-output.ts";
 import { toolNameFor } from "./framework-tool.ts";
 import type { FrameworkCall, Governed } from "./governed.ts";

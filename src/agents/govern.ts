@@ -1,7 +1,7 @@
 import { FaultError, fault } from "../core/values/fault.ts";
 import type { Engine } from "../engine/api/engine-api.ts";
-import { assertKnownFields } from "../engine/api/read-options.ts";
-import type { OpenRunOptions } from "../engine/api/session-api.ts";
+import type { OpenRunOptions } from "../engine/api/open-run-api.ts";
+import { assertKnownFields } from "../engine/api/verb-options.ts";
 import { assertEffects, type DeclaredEffects } from "./declared-effects.ts";
 import type { Governed } from "./governed.ts";
 import { GovernedSession } from "./governed-session.ts";

@@ -6,8 +6,8 @@ import { FaultError, fault } from "../core/values/fault.ts";
 import { type JsonObject, sameJson } from "../core/values/json.ts";
 import type { PeerPackage } from "../core/values/peer-package.ts";
 import type { Engine } from "../engine/api/engine-api.ts";
+import type { AgentCall, BegunCall, CallToolOptions, CloseOptions, OpenRun } from "../engine/api/open-run-api.ts";
 import type { PrincipalOptions } from "../engine/api/request-options.ts";
-import type { AgentCall, BegunCall, CallToolOptions, CloseOptions, OpenRun } from "../engine/api/session-api.ts";
 import { plainOutput } from "../engine/ports/plain-output.ts";
 import { installedPackageProblem } from "../peer-packages/installed-package-problem.ts";
 import { answeredCalls } from "./answered-calls.ts";
@@ -15,6 +15,7 @@ import { parseArguments } from "./call-functions.ts";
 import { type DeclaredEffects, termsOf } from "./declared-effects.ts";
 import { originalCallId } from "./distinct-call-ids.ts";
 import { type FrameworkTool, toolNameFor } from "./framework-tool.ts";
+import { FrameworkTools } from "./framework-tools.ts";
 import type {
   CallDecision,
   FrameworkBeginOptions,
@@ -24,7 +25,6 @@ import type {
   Governed,
 } from "./governed.ts";
 import { offeredTools, providerTools, type RecordedFetchOptions, recordedFetch } from "./recorded-fetch.ts";
-import { ToolDeclarations } from "./tool-declarations.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
@@ -67,7 +67,7 @@ export class GovernedSession implements Governed {
       this.#nameOf(name);
       if (outside === true) this.#outside.add(name);
     }
-    const registered = ToolDeclarations.of(this.#engine).add(tools, this.#effects, this.#print);
+    const registered = FrameworkTools.of(this.#engine).add(tools, this.#effects, this.#print);
     this.#registered = Promise.all([this.#registered, registered]).then(() => {});
     this.#registered.catch(() => {}); // The calls of the tools report it.
   }

@@ -3,8 +3,8 @@ import type { RunResult } from "../core/run/run-result.ts";
 import type { ToolContext } from "../core/tool/tool.ts";
 import type { Effect } from "../core/values/effect.ts";
 import type { PeerPackage } from "../core/values/peer-package.ts";
+import type { BegunCall, CloseOptions, OpenRun } from "../engine/api/open-run-api.ts";
 import type { PrincipalOptions } from "../engine/api/request-options.ts";
-import type { BegunCall, CloseOptions, OpenRun } from "../engine/api/session-api.ts";
 import type { FrameworkTool } from "./framework-tool.ts";
 import type { RecordedFetchOptions } from "./recorded-fetch.ts";
 

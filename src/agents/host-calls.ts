@@ -1,6 +1,6 @@
 import type { CallAnswer } from "../core/run/call-answer.ts";
 import { sameJson } from "../core/values/json.ts";
-import type { HostReport } from "../engine/api/session-api.ts";
+import type { HostReport } from "../engine/api/open-run-api.ts";
 import { plainOutput } from "../engine/ports/plain-output.ts";
 import type { CallsMadeAgain, ReportedCall } from "./calls-made-again.ts";
 import type { ToolTerms } from "./declared-effects.ts";

@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../core/values/json.ts";
 import type { ModelAnswer } from "../engine/api/model-api.ts";
-import type { OpenRun } from "../engine/api/session-api.ts";
+import type { OpenRun } from "../engine/api/open-run-api.ts";
 import { withDistinctIds } from "./distinct-call-ids.ts";
 import { ModelAnswerStream } from "./model-answer-stream.ts";
 

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { FaultError, fault } from "../core/values/fault.ts";
 import type { Json, JsonObject } from "../core/values/json.ts";
-import type { OpenRun } from "../engine/api/session-api.ts";
+import type { OpenRun } from "../engine/api/open-run-api.ts";
 import type { Governed } from "./governed.ts";
 
 /** The key of a transcript that a host keeps. */

@@ -1,5 +1,5 @@
-import { callValue, isPendingOutput } from "../agents/call-value.ts";
 import type { FrameworkTool } from "../agents/framework-tool.ts";
+import { frameworkValue, isPendingOutput } from "../agents/framework-value.ts";
 import type { FrameworkCall, FrameworkHandler, Governed } from "../agents/governed.ts";
 import { jsonSchemaOf } from "../agents/json-schema-of.ts";
 import { LiveQueue, lastValue } from "../agents/live-queue.ts";
@@ -54,7 +54,7 @@ export class GovernedTool {
       ...this.#tool,
       execute: isGenerator(execute)
         ? (input: unknown, options: ExecuteOptions) => this.#stream(input, options)
-        : async (input: unknown, options: ExecuteOptions) => callValue(await this.#call(input, options)),
+        : async (input: unknown, options: ExecuteOptions) => frameworkValue(await this.#call(input, options)),
       ...(this.#governed.hold === "return" && {
         needsApproval: async (input: unknown, options: ExecuteOptions) => {
           this.#governed.acceptArguments(options.toolCallId);
@@ -125,7 +125,7 @@ export class GovernedTool {
     ).finally(() => queue.end());
     answer.catch(() => {}); // It is awaited below.
     yield* queue;
-    yield callValue(await answer);
+    yield frameworkValue(await answer);
   }
 }
 

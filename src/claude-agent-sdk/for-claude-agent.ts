@@ -6,10 +6,10 @@ import { HostCalls } from "../agents/host-calls.ts";
 import { TranscriptRecord } from "../agents/transcript-record.ts";
 import { FaultError, fault } from "../core/values/fault.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/values/json.ts";
-import { assertKnownFields } from "../engine/api/read-options.ts";
+import type { CloseOptions } from "../engine/api/open-run-api.ts";
 import type { PrincipalOptions } from "../engine/api/request-options.ts";
-import type { CloseOptions } from "../engine/api/session-api.ts";
 import type { CheckpointRef } from "../engine/api/state-api.ts";
+import { assertKnownFields } from "../engine/api/verb-options.ts";
 import { builtInTerms, mayChangeFiles } from "./built-in-tools.ts";
 import { GovernedHooks } from "./governed-hooks.ts";
 

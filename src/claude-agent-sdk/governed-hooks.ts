@@ -2,7 +2,7 @@ import type { CallsMadeAgain } from "../agents/calls-made-again.ts";
 import type { HostCalls } from "../agents/host-calls.ts";
 import type { TranscriptRecord } from "../agents/transcript-record.ts";
 import { type CallAnswer, modelText } from "../core/run/call-answer.ts";
-import type { HostReport } from "../engine/api/session-api.ts";
+import type { HostReport } from "../engine/api/open-run-api.ts";
 import { plainOutput } from "../engine/ports/plain-output.ts";
 import { builtInTerms, timeLimitMs } from "./built-in-tools.ts";
 

@@ -2,7 +2,7 @@ import { demandParts, demandText } from "../core/approval/approval-demand.ts";
 import type { OpenGate } from "../core/run/gate-details.ts";
 import type { Json } from "../core/values/json.ts";
 import type { UnreadableGate } from "../engine/api/engine-api.ts";
-import type { CommandLine } from "./command-line.ts";
+import type { CommandLine } from "./command-to-paste.ts";
 import { spentLines } from "./spent-text.ts";
 import { jsonLines, line, shortValue, type TextLine } from "./text-line.ts";
 import type { TextStyle } from "./text-style.ts";

@@ -4,10 +4,14 @@ import { connect } from "node:net";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { FaultError } from "../core/values/fault.ts";
 import { listeningPort, serveHealth } from "./health-server.ts";
-import { StoreCounters } from "./store-counters.ts";
+import { StoreOperationCounters } from "./store-operation-counters.ts";
 
 async function served(port = 0): Promise<Server> {
-  const server = await serveHealth({ meters: new StoreCounters(), isReady: async () => true }, port, "127.0.0.1");
+  const server = await serveHealth(
+    { meters: new StoreOperationCounters(), isReady: async () => true },
+    port,
+    "127.0.0.1",
+  );
   onTestFinished(() => void server.close());
   return server;
 }

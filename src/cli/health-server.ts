@@ -1,11 +1,11 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { invalidInput } from "./invocation.ts";
-import type { StoreCounters } from "./store-counters.ts";
+import type { StoreOperationCounters } from "./store-operation-counters.ts";
 
 /** The data behind the health endpoints of a worker. */
 export interface HealthSource {
-  readonly meters: StoreCounters;
+  readonly meters: StoreOperationCounters;
   /** Returns true if the worker takes runs: its store answers, and it is not stopping. */
   isReady(): Promise<boolean>;
 }
@@ -63,7 +63,7 @@ const metricHelp = {
 } as const;
 
 /** Returns the metrics in the text format of Prometheus. */
-export function metricsText(meters: StoreCounters): string {
+export function metricsText(meters: StoreOperationCounters): string {
   const lines = Object.entries(metricHelp).flatMap(([name, [label, help]]) => [
     `# HELP writ_${name}_total ${help}`,
     `# TYPE writ_${name}_total counter`,

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Store } from "../core/store/store.ts";
 import type { Engine } from "../engine/api/engine-api.ts";
-import { commandLineOf } from "./command-line.ts";
+import { commandToPaste } from "./command-to-paste.ts";
 import { type GlobalOptions, invalidInput } from "./invocation.ts";
 import type { ProgramHost } from "./program-host.ts";
 
@@ -39,7 +39,7 @@ export async function openRemoteEngine(url: string, options: GlobalOptions, host
     person: principal,
     proposer: principal,
     server: {},
-    commandLine: commandLineOf(host, options),
+    commandLine: commandToPaste(host, options),
     canExecute: false,
     adminRole: null,
     tool: () => undefined,

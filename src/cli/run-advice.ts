@@ -1,7 +1,7 @@
 import type { BackupRestore } from "../core/event/backup-restore.ts";
 import type { BlockedStep, RunResult } from "../core/run/run-result.ts";
 import type { Tool } from "../core/tool/tool.ts";
-import type { CommandLine } from "./command-line.ts";
+import type { CommandLine } from "./command-to-paste.ts";
 import { exampleToolOutput } from "./example-tool-output.ts";
 import type { AdviceFacts } from "./load-advice-facts.ts";
 import { shortDigest } from "./short-digest.ts";

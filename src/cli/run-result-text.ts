@@ -1,12 +1,12 @@
 import type { BlockedStep } from "../core/run/run-result.ts";
 import type { StepReport } from "../core/run/step-report.ts";
 import type { StepResult } from "../core/run/step-result.ts";
+import { colouredState } from "./coloured-state.ts";
 import { gateLines } from "./gate-text.ts";
 import type { AdviceFacts } from "./load-advice-facts.ts";
 import { type AdviceContext, adviceLines, type ShownResult } from "./run-advice.ts";
 import { simulationLines } from "./simulation-text.ts";
 import { spentLines } from "./spent-text.ts";
-import { stateText } from "./state-text.ts";
 import { line, shortValue, type TextLine, tableLines } from "./text-line.ts";
 import type { TextStyle } from "./text-style.ts";
 import { timeText } from "./time-text.ts";
@@ -22,13 +22,13 @@ export function runResultLines(
   const blocked = new Map(result.blocked_on.map((block) => [block.step_id as string, block]));
   const steps = result.results.map((step) => [
     line`${step.step_id}`,
-    stateText(step.state, style),
+    colouredState(step.state, style),
     line`${worldText(step.world)}`,
     stepText(step, blocked.get(step.step_id), style),
   ]);
   const { requester } = facts;
   return [
-    line`${stateText(status, style)}  ${result.run_id}${result.plan_id === null ? "" : `  plan ${result.plan_id}`}`,
+    line`${colouredState(status, style)}  ${result.run_id}${result.plan_id === null ? "" : `  plan ${result.plan_id}`}`,
     ...refusalLines(result),
     ...(result.simulation === undefined ? [] : simulationLines(result.simulation, style)),
     ...tableLines(steps, "  "),

@@ -1,7 +1,7 @@
 import { demandText } from "../core/approval/approval-demand.ts";
 import type { CostEstimate } from "../core/limits/budget.ts";
 import type { SimulatedStep, Simulation } from "../engine/api/engine-api.ts";
-import { stateText } from "./state-text.ts";
+import { colouredState } from "./coloured-state.ts";
 import { line, shortValue, type TextLine, tableLines } from "./text-line.ts";
 import type { TextStyle } from "./text-style.ts";
 
@@ -11,7 +11,7 @@ export function simulationLines(simulation: Simulation, style: TextStyle): reado
   const rows = Object.entries(steps).map(([id, step]) => [line`${id}`, line`${step.would}`, wouldText(step)]);
   const final = acts.filter(({ reversible }) => !reversible).map(({ step_id }) => step_id);
   return [
-    line`would be ${stateText(status, style)}; no act was made`,
+    line`would be ${colouredState(status, style)}; no act was made`,
     ...tableLines(rows, "  "),
     ...gates.map(({ step_id, reason, demand }) => line`${step_id} asks for ${demandText(demand)}: ${reason}`),
     ...changes.map(

@@ -1,4 +1,4 @@
-import type { Reason } from "../core/json/reason-list.ts";
+import type { Reason } from "../core/json/problem-list.ts";
 import type { Fault, FaultCode } from "../core/values/fault.ts";
 import { isJsonObject, type Json } from "../core/values/json.ts";
 import { escapeControls } from "./escape-controls.ts";

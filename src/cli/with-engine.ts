@@ -5,7 +5,7 @@ import type { ClaimTerms, Store } from "../core/store/store.ts";
 import type { Tool } from "../core/tool/tool.ts";
 import { FaultError, fault } from "../core/values/fault.ts";
 import type { Engine, EngineOptions, PrincipalInput } from "../engine/api/engine-api.ts";
-import { commandLineOf } from "./command-line.ts";
+import { commandToPaste } from "./command-to-paste.ts";
 import { configInvalid, configNames, type LoadedConfig, loadConfig, type ServerSettings } from "./config.ts";
 import type { ExitCode } from "./exit-code.ts";
 import { faultFromError, hasFaultCode } from "./fault-from-error.ts";
@@ -91,7 +91,7 @@ async function openEngine({ host }: Invocation, options: GlobalOptions, opening:
     person: { id: options.as ?? host.user, kind: "person", tenant, ...(options.role && { roles: options.role }) },
     proposer,
     server: config?.server ?? {},
-    commandLine: commandLineOf(host, options),
+    commandLine: commandToPaste(host, options),
     canExecute: findConfig(options, host.cwd) !== null,
     adminRole: config?.tenants?.[tenant]?.admin ?? null,
     tool: (name) => config?.tools?.find((tool) => tool.name === name),

@@ -3,7 +3,7 @@ import type { RunId } from "../core/values/ids.ts";
 import type { CheckOptions, PlanReport } from "../engine/api/check-api.ts";
 import type { Engine, PrincipalInput, RunHandle } from "../engine/api/engine-api.ts";
 import type { ListPage, RunChange } from "../engine/api/list-api.ts";
-import type { OpenRunOptions } from "../engine/api/session-api.ts";
+import type { OpenRunOptions } from "../engine/api/open-run-api.ts";
 import type { RecordedSlice, StateView } from "../engine/api/state-api.ts";
 import { assertNotAborted, cancelOnAbort } from "../engine/messages/cancel-on-abort.ts";
 import { type ApiRoute, type ApiScope, apiName, renameFields, renameOptions } from "../http-api/api-route.ts";

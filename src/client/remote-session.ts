@@ -3,7 +3,7 @@ import type { RunResult } from "../core/run/run-result.ts";
 import type { RunId } from "../core/values/ids.ts";
 import type { JsonObject } from "../core/values/json.ts";
 import type { ModelAnswer } from "../engine/api/model-api.ts";
-import type { AgentCall, BegunCall, OpenRun, SessionTurn } from "../engine/api/session-api.ts";
+import type { AgentCall, BegunCall, OpenRun, SessionTurn } from "../engine/api/open-run-api.ts";
 import { apiName, renameOptions } from "../http-api/api-route.ts";
 import type { HttpCaller } from "./http-caller.ts";
 

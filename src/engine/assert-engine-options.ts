@@ -2,7 +2,7 @@ import type { VersionedGuard } from "../core/call/guard.ts";
 import { nearestName } from "../core/json/nearest-name.ts";
 import { isPlainObject } from "../core/json/plain-object.ts";
 import type { Slice } from "../core/state/slice.ts";
-import { isQueueName, queueNameRule } from "../core/store/fair-queue.ts";
+import { isQueueName, queueNameRule } from "../core/store/select-fairly.ts";
 import { modes } from "../core/values/effect.ts";
 import { FaultError, fault } from "../core/values/fault.ts";
 import { isName } from "../core/values/is-name.ts";

@@ -12,11 +12,12 @@ import { lazyCel } from "../expression/lazy-cel.ts";
 import { approveGate, rejectGate } from "./admin/approve-gate.ts";
 import { adoptBackup } from "./admin/backup/adopt-backup.ts";
 import { makeBackup } from "./admin/backup/make-backup.ts";
-import { checkReport } from "./admin/check-report.ts";
+import { CheckpointAdmin } from "./admin/checkpoint-admin.ts";
 import { forkRun } from "./admin/fork-run.ts";
 import { assertRunExists, loadGateView } from "./admin/gate-and-cost-reports.ts";
 import { HaltAdmin } from "./admin/halt-admin.ts";
 import { NamedSessionAdmin } from "./admin/named-session-admin.ts";
+import { planReport } from "./admin/plan-report.ts";
 import { PolicyAdmin } from "./admin/policy-admin.ts";
 import { ProjectAdmin } from "./admin/project-admin.ts";
 import { pinResolution, redactResolution } from "./admin/read-resolution.ts";
@@ -30,7 +31,6 @@ import { RowLists } from "./admin/row-lists.ts";
 import { watchRunChanges } from "./admin/run-changes.ts";
 import { simulatePlan } from "./admin/simulate-plan.ts";
 import { SnapshotAdmin } from "./admin/snapshot-admin.ts";
-import { StateCheckpoints } from "./admin/state-checkpoints.ts";
 import { ToolAdmin } from "./admin/tool-admin.ts";
 import { undoRun } from "./admin/undo-run.ts";
 import { VerbJudge } from "./admin/verb-judge.ts";
@@ -55,10 +55,10 @@ import type {
   SignalReception,
   SubmitOptions,
 } from "./api/engine-api.ts";
+import type { OpenRun, OpenRunOptions } from "./api/open-run-api.ts";
 import { readPrincipal } from "./api/read-principal.ts";
 import { readSubmitOptions } from "./api/read-submit-options.ts";
 import { readToolName } from "./api/read-tool-name.ts";
-import type { OpenRun, OpenRunOptions } from "./api/session-api.ts";
 import type { StateView } from "./api/state-api.ts";
 import { assertEngineOptions, hasConditions } from "./assert-engine-options.ts";
 import { HeldVerbs } from "./held-verbs.ts";
@@ -79,9 +79,9 @@ import { readPlan, submitRun } from "./messages/submit-run.ts";
 import { untilAborted } from "./ports/until-aborted.ts";
 import { EngineRunHandle } from "./run-handle.ts";
 import { endCall } from "./session/end-call.ts";
-import { openSessionRun } from "./session/segmented-session.ts";
+import { openSessionRun } from "./session/open-session-run.ts";
 import { parseSnapshotId } from "./state/snapshot-id.ts";
-import { viewState } from "./state/state-view.ts";
+import { viewState } from "./state/view-state.ts";
 import { tenantReports } from "./tenant-reports.ts";
 import type { VerbEngine } from "./verb-methods.ts";
 import { DueRunClaims } from "./worker/due-run-claims.ts";
@@ -132,7 +132,7 @@ class WritEngine implements VerbEngine {
     this.policies = new PolicyAdmin(ports, lazyCel);
     this.halts = new HaltAdmin(ports, this.leasedRuns);
     this.schedules = new ScheduleRunner(ports, this.leasedRuns, strict);
-    const checkpoints = new StateCheckpoints(ports, this.leasedRuns);
+    const checkpoints = new CheckpointAdmin(ports, this.leasedRuns);
     const snapshots = new SnapshotAdmin(ports, (name, input, options) => this.#callBuiltIn(name, input, options));
     this.checkpoints = {
       list: (options) => checkpoints.list(options),
@@ -242,7 +242,7 @@ class WritEngine implements VerbEngine {
   }
 
   check(plan: unknown, { context = {}, ...terms }: CheckOptions = {}): PlanReport {
-    return checkReport(
+    return planReport(
       this.#ports,
       plan,
       { tools: this.#ports.toolbox.callable, context, strict: this.#plans.strict },

@@ -2,7 +2,7 @@ import type { VerbTarget } from "../core/approval/judge-verb.ts";
 import type { Principal } from "../core/approval/principal.ts";
 import type { VerbJudge } from "./admin/verb-judge.ts";
 import type { RunHandle } from "./api/engine-api.ts";
-import { readOptions } from "./api/read-options.ts";
+import { readOptions } from "./api/verb-options.ts";
 
 /** Wraps the handle of a run: each method is judged for the principal that got the handle. */
 export function judgedHandle(judge: VerbJudge, principal: Principal, handle: RunHandle, run: VerbTarget): RunHandle {

@@ -1,8 +1,8 @@
 import type { Principal } from "../core/approval/principal.ts";
 import type { Verb } from "../core/approval/verb-rules.ts";
 import type { VerbJudge } from "./admin/verb-judge.ts";
-import { readOptions } from "./api/read-options.ts";
-import type { OpenRun } from "./api/session-api.ts";
+import type { OpenRun } from "./api/open-run-api.ts";
+import { readOptions } from "./api/verb-options.ts";
 
 /** Wraps the open run of a session: each method is judged for the principal that opened it, whose own run it is. */
 export function judgedSession(judge: VerbJudge, principal: Principal, session: OpenRun): OpenRun {

@@ -1,6 +1,6 @@
 import { noticeRequirement, rulesRequirement } from "../core/run/worker-requirements.ts";
 import type { Slice } from "../core/state/slice.ts";
-import { SliceFolds } from "../core/state/slice-fold.ts";
+import { SliceSums } from "../core/state/slice-sums.ts";
 import type { WorkerId } from "../core/values/ids.ts";
 import { lazyCel } from "../expression/lazy-cel.ts";
 import { standardGuards } from "../policy/guards/standard-guards.ts";
@@ -23,7 +23,7 @@ import {
   systemStopwatch,
   systemTimers,
 } from "./ports/system-ports.ts";
-import { readCaptureStatus } from "./resources/capture-status.ts";
+import { readCaptureStatus } from "./resources/read-capture-status.ts";
 import { ResourceRegistry } from "./resources/resource-registry.ts";
 import { makeSnapshotTools } from "./resources/snapshot-tools.ts";
 import { StoreHaltCache } from "./rules/halt-cache.ts";
@@ -91,7 +91,7 @@ export function makePorts(options: EngineOptions & Pick<WorkerPorts, "store">, v
     tenants: new SettingsByTenant(options.tenants ?? {}, options),
     slices,
     projects: new ProjectStates(store, {
-      folds: new SliceFolds(slices),
+      folds: new SliceSums(slices),
       every: limits.snapshotVersions,
       recent: limits.checkpoints,
     }),

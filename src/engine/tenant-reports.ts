@@ -4,8 +4,8 @@ import { listBackups } from "./admin/backup/list-backups.ts";
 import { reportBudgets } from "./admin/budget-report.ts";
 import { assertRunExists, reportCost, reportSpending } from "./admin/gate-and-cost-reports.ts";
 import { listWorkers } from "./admin/list-workers.ts";
+import { readActReport } from "./admin/read-act-report.ts";
 import { readStoredOutcome } from "./admin/read-stored-outcome.ts";
-import { reportAct } from "./admin/report-act.ts";
 import { listRetentions } from "./admin/retention/run-retention.ts";
 import { reportSpentByDay } from "./admin/spent-by-day.ts";
 import type { Engine } from "./api/engine-api.ts";
@@ -21,7 +21,7 @@ type Reports = Pick<
 export function tenantReports(ports: WorkerPorts): Reports {
   return {
     outcome: async (id, { principal }) => readStoredOutcome(ports, readPrincipal(principal).tenant, id),
-    act: async (key, { principal }) => reportAct(ports, readPrincipal(principal).tenant, key),
+    act: async (key, { principal }) => readActReport(ports, readPrincipal(principal).tenant, key),
     workers: async ({ principal }) => listWorkers(ports.store, readPrincipal(principal).tenant, ports.clock.now()),
     cost: async (runId, { principal }) => reportCost(ports, readPrincipal(principal).tenant, runId as RunId),
     spent: async ({ principal, period, by, project }) =>

@@ -1,5 +1,5 @@
 import type { Json } from "../core/values/json.ts";
-import type { SessionCall } from "../engine/api/session-api.ts";
+import type { SessionCall } from "../engine/api/open-run-api.ts";
 import { digestOfJson, digestOfParts } from "../engine/ports/digest.ts";
 
 /** The last call of a tool with one input. */

@@ -5,14 +5,14 @@ import type { McpProgress } from "./mcp-protocol.ts";
 export interface CallingClient {
   /** Receives the progress of the call. Null: the client wants none. */
   readonly receive: ((progress: McpProgress) => void) | null;
-  /** The call is on record, and its server is asked now. */
+  /** Called when the call is on record, before its server is asked. */
   readonly onBegin: () => void;
 }
 
 /** A handler runs in the context of its proposal. */
 const clients = new AsyncLocalStorage<CallingClient>();
 
-/** Does work whose calls are those of this client. */
+/** Runs `work`; its calls belong to this client. */
 export function forClient<Result>(client: CallingClient, work: () => Result): Result {
   return clients.run(client, work);
 }

@@ -4,7 +4,7 @@ import type { Server } from "@modelcontextprotocol/server";
 import { FaultError, fault } from "../core/values/fault.ts";
 import type { Instant } from "../core/values/ids.ts";
 import type { Engine, PrincipalInput } from "../engine/api/engine-api.ts";
-import { assertKnownFields } from "../engine/api/read-options.ts";
+import { assertKnownFields } from "../engine/api/verb-options.ts";
 import { ClientSessions } from "./client-sessions.ts";
 import { type GatewayHttpOptions, serveGatewayHttp } from "./gateway-http.ts";
 import { loadServerStdio } from "./load-sdk.ts";

@@ -3,7 +3,7 @@ import type { CallAnswer } from "../core/run/call-answer.ts";
 import { FaultError } from "../core/values/fault.ts";
 import type { JsonObject } from "../core/values/json.ts";
 import type { Engine } from "../engine/api/engine-api.ts";
-import type { OpenRun, OpenRunOptions } from "../engine/api/session-api.ts";
+import type { OpenRun, OpenRunOptions } from "../engine/api/open-run-api.ts";
 import { CallMatcher } from "./call-matcher.ts";
 
 /** A question of a client: one request to call a tool. */

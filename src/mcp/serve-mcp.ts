@@ -1,7 +1,7 @@
 import type { JSONRPCRequest, Result, Server, ServerContext } from "@modelcontextprotocol/server";
 import { writVersion } from "../core/values/writ-version.ts";
 import { TASKS_EXTENSION } from "./client-capabilities.ts";
-import { type CallParams, ClientConnection } from "./client-connection.ts";
+import { type CallParams, GatewayClient } from "./gateway-client.ts";
 import { loadServerSdk } from "./load-sdk.ts";
 import type { ServeMcpOptions, ServerSdk } from "./serve-mcp-options.ts";
 import { TaskRequests } from "./task-requests.ts";
@@ -18,7 +18,7 @@ export async function serveMcp(serving: ServeMcpOptions): Promise<() => Server> 
   const TaskServer = taskServerOf(sdk);
   return () => {
     const server = new TaskServer({ name: "writ", version: writVersion }, { capabilities });
-    const connection = new ClientConnection(server, serving, sdk);
+    const connection = new GatewayClient(server, serving, sdk);
     const tasks = new TaskRequests(server, connection, sdk);
     const answered = async (params: CallParams, context: ServerContext): Promise<unknown> => {
       const outcome = await connection.call(params, context);

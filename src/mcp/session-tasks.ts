@@ -1,6 +1,6 @@
 import type { Instant } from "../core/values/ids.ts";
 import type { JsonObject } from "../core/values/json.ts";
-import type { SessionCall } from "../engine/api/session-api.ts";
+import type { SessionCall } from "../engine/api/open-run-api.ts";
 import { isFinal } from "./call-matcher.ts";
 import type { McpQuestion, McpSession } from "./mcp-session.ts";
 import { readTaskId, ServedTask, type TaskName } from "./served-task.ts";

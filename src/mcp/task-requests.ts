@@ -3,7 +3,7 @@ import { type CallAnswer, modelText } from "../core/run/call-answer.ts";
 import type { JsonObject } from "../core/values/json.ts";
 import { isFinal } from "./call-matcher.ts";
 import { canElicit, clientName, isOfNewRevision, TASKS_EXTENSION, takesTasks } from "./client-capabilities.ts";
-import { type ClientConnection, confirmationOf, reportWaiting } from "./client-connection.ts";
+import { confirmationOf, type GatewayClient, reportWaiting } from "./gateway-client.ts";
 import { isConfirmable, type McpSession } from "./mcp-session.ts";
 import type { ServerSdk } from "./serve-mcp-options.ts";
 import type { ServedTask } from "./served-task.ts";
@@ -27,10 +27,10 @@ interface AskedTask {
  */
 export class TaskRequests {
   readonly #server: Server;
-  readonly #connection: ClientConnection;
+  readonly #connection: GatewayClient;
   readonly #sdk: ServerSdk;
 
-  constructor(server: Server, connection: ClientConnection, sdk: ServerSdk) {
+  constructor(server: Server, connection: GatewayClient, sdk: ServerSdk) {
     this.#server = server;
     this.#connection = connection;
     this.#sdk = sdk;

@@ -4,8 +4,8 @@ import { writVersion } from "../core/values/writ-version.ts";
 import type { ServerConfig } from "./gateway-config.ts";
 import { loadClientSdk, loadClientStdio } from "./load-sdk.ts";
 import { type McpClient, mcpLimits } from "./mcp-protocol.ts";
+import { resolveSecrets } from "./resolve-secrets.ts";
 import { SecretRedactor } from "./secret-redactor.ts";
-import { resolveSecrets } from "./server-secrets.ts";
 
 /** The waiting time before a server that failed is started again: it doubles with each failure in a row. */
 const backoff = { firstMs: 250, mostMs: 30_000, healthyMs: 60_000 } as const;

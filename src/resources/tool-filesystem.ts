@@ -1,6 +1,7 @@
 import { isWellFormed } from "../core/json/well-formed-text.ts";
 import { type FaultCode, FaultError, fault } from "../core/values/fault.ts";
 import { assertWithinLimit, type FileLimits } from "./file-limits.ts";
+import { FileSearch } from "./file-search.ts";
 import type { FilesystemBackend } from "./filesystem-backend.ts";
 import type {
   FileEdit,
@@ -12,7 +13,6 @@ import type {
   WriteOptions,
 } from "./filesystem-handle.ts";
 import { assertWritable, forbiddenPathFault, printablePath, type TreePath, treePath } from "./tree-path.ts";
-import { TreeSearch } from "./tree-search.ts";
 
 const chunkBytes = 65_536;
 
@@ -51,7 +51,7 @@ class ToolFilesystem implements Filesystem {
   async glob(pattern: string): Promise<readonly string[]> {
     this.#backend.assertOpen();
     const found: string[] = [];
-    for await (const path of new TreeSearch(this.#backend, this.#rules.limits).findPaths(pattern)) {
+    for await (const path of new FileSearch(this.#backend, this.#rules.limits).findPaths(pattern)) {
       found.push(path.join("/"));
       assertWithinLimit(
         this.#rules.limits,
@@ -66,7 +66,7 @@ class ToolFilesystem implements Filesystem {
   async grep(text: string, { glob = "**", ignoreCase = false }: GrepOptions = {}): Promise<readonly GrepMatch[]> {
     if (text === "") throw fileFault("INVALID_INPUT", "the text to search for is empty");
     this.#backend.assertOpen();
-    const search = new TreeSearch(this.#backend, this.#rules.limits);
+    const search = new FileSearch(this.#backend, this.#rules.limits);
     const matches: GrepMatch[] = [];
     for await (const path of search.findPaths(glob)) {
       for await (const match of search.findLines(path, text, ignoreCase)) {

@@ -1,5 +1,5 @@
 import { type CheckedJson, normalizeJson, valueLimits } from "../core/json/check-json.ts";
-import type { Reason } from "../core/json/reason-list.ts";
+import type { Reason } from "../core/json/problem-list.ts";
 import type { Parsed } from "../core/ports/schema.ts";
 import { type Fault, FaultError, fault } from "../core/values/fault.ts";
 

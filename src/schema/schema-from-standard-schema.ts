@@ -1,6 +1,6 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
 import { pointerTo } from "../core/json/json-pointer.ts";
-import { ReasonList } from "../core/json/reason-list.ts";
+import { ProblemList } from "../core/json/problem-list.ts";
 import type { Parsed, Schema } from "../core/ports/schema.ts";
 import { type Json, sameJson } from "../core/values/json.ts";
 import {
@@ -83,8 +83,8 @@ function asynchronousResult(result: PromiseLike<unknown>): Parsed {
   };
 }
 
-function reasonsOf(issues: readonly StandardSchemaV1.Issue[]): ReasonList["list"] {
-  const reasons = new ReasonList();
+function reasonsOf(issues: readonly StandardSchemaV1.Issue[]): ProblemList["list"] {
+  const reasons = new ProblemList();
   for (const { path = [], message } of issues) {
     const keys = path.map((part) => (typeof part === "object" ? part.key : part));
     reasons.add(keys.map(String).reduce(pointerTo, ""), message);

@@ -11,10 +11,10 @@ import type { Authenticator, Credential, PresentedCredential } from "./credentia
 import { type DemoSupervisor, demoRoutes } from "./demo-routes.ts";
 import { FailedLogins } from "./failed-logins.ts";
 import { httpLimits } from "./http-limits.ts";
+import { makeRouteTable } from "./make-route-table.ts";
 import { type Problem, problemOf } from "./problem.ts";
 import { readJsonBody } from "./request-body.ts";
 import { RequestReader } from "./request-input.ts";
-import { makeRouteTable } from "./route-table.ts";
 import type { RouteAnswer, RouteCall, ServerRoute } from "./server-route.ts";
 import { ServerSessions } from "./server-sessions.ts";
 import { jsonResponse, sendText, textResponse } from "./text-response.ts";

@@ -4,7 +4,7 @@ import { FaultError, fault } from "../core/values/fault.ts";
 import type { JsonObject } from "../core/values/json.ts";
 import type { Engine, PrincipalInput } from "../engine/api/engine-api.ts";
 import type { ModelAnswer, ModelCallOptions } from "../engine/api/model-api.ts";
-import type { OpenRun, OpenRunOptions } from "../engine/api/session-api.ts";
+import type { OpenRun, OpenRunOptions } from "../engine/api/open-run-api.ts";
 import { httpLimits } from "./http-limits.ts";
 
 /** A model call that the agent of a session makes itself: its answer is recorded when the agent sends it. */

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Engine } from "../../src/engine/api/engine-api.ts";
-import type { OpenRun } from "../../src/engine/api/session-api.ts";
+import type { OpenRun } from "../../src/engine/api/open-run-api.ts";
 import { defineSlice } from "../../src/schema/define-slice.ts";
 import { defineTool } from "../../src/schema/define-tool.ts";
 import { assistant, chat, chatAnswer, resultForClient, user } from "../engine/scripted-model.ts";

@@ -4,8 +4,8 @@ import type { Event, EventType } from "../../src/core/event/event.ts";
 import { eventTraits } from "../../src/core/event/event-traits.ts";
 import { isProgress } from "../../src/core/run/parked-run.ts";
 import type { StoredEvent } from "../../src/core/store/store.ts";
-import { needsOwnEntry } from "../../src/engine/journal/entry-sharing.ts";
 import { isHardEvent, isNeverShown, lastHardPosition } from "../../src/engine/journal/hard-events.ts";
+import { needsOwnEntry } from "../../src/engine/journal/needs-own-entry.ts";
 
 const ledger = { version: 2, generation: 1 };
 const box = { key: "paid", version: 1, sent: 0, taken: 0, waiters: [] };

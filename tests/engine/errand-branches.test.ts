@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { notDone } from "../../src/core/values/fault.ts";
-import type { AgentCall, OpenRun } from "../../src/engine/api/session-api.ts";
+import type { AgentCall, OpenRun } from "../../src/engine/api/open-run-api.ts";
 import { anaPerson, botAgent, storeKinds } from "./engine-fixture.ts";
 import { gateOf, mailTool, openedChat, reads } from "./open-run-fixture.ts";
 import { chat, chatAnswer, user } from "./scripted-model.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Engine } from "../../src/engine/api/engine-api.ts";
-import type { AgentCall, OpenRun } from "../../src/engine/api/session-api.ts";
+import type { AgentCall, OpenRun } from "../../src/engine/api/open-run-api.ts";
 import { anaPerson, botAgent, type EngineFixture, storeKinds } from "./engine-fixture.ts";
 import { gateOf, mailTool, openChat, openedChat, reads } from "./open-run-fixture.ts";
 import { chat, chatAnswer, user } from "./scripted-model.ts";

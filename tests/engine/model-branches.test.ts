@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { OpenRun } from "../../src/engine/api/session-api.ts";
+import type { OpenRun } from "../../src/engine/api/open-run-api.ts";
 import { anaPerson, botAgent, type EngineFixture, storeKinds } from "./engine-fixture.ts";
 import { gateOf, mailTool, openedChat } from "./open-run-fixture.ts";
 import { assistant, chat, chatAnswer, resultForClient, scriptedModel, user } from "./scripted-model.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Store } from "../../src/core/store/store.ts";
 import type { Engine } from "../../src/engine/api/engine-api.ts";
-import type { OpenRun } from "../../src/engine/api/session-api.ts";
+import type { OpenRun } from "../../src/engine/api/open-run-api.ts";
 import { anaPerson, botAgent, type EngineFixture, storeKinds } from "./engine-fixture.ts";
 import { mailTool, openChat } from "./open-run-fixture.ts";
 import { assistant, chat, chatAnswer, chatStream, resultForClient, type ToolUse, user } from "./scripted-model.ts";

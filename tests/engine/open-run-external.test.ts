@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { describe, expect, it } from "vitest";
 import type { CallAnswer } from "../../src/core/run/call-answer.ts";
-import type { BegunCall } from "../../src/engine/api/session-api.ts";
+import type { BegunCall } from "../../src/engine/api/open-run-api.ts";
 import { defineTool } from "../../src/schema/define-tool.ts";
 import { anaPerson, botAgent, storeKinds } from "./engine-fixture.ts";
 import { gated, gateOf, mailTool, openChat, openedChat, searchTool } from "./open-run-fixture.ts";

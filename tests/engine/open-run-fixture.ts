@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { CallAnswer } from "../../src/core/run/call-answer.ts";
 import type { Engine, EngineOptions } from "../../src/engine/api/engine-api.ts";
-import type { OpenRun, OpenRunOptions } from "../../src/engine/api/session-api.ts";
+import type { OpenRun, OpenRunOptions } from "../../src/engine/api/open-run-api.ts";
 import { botAgent, type EngineFixture } from "./engine-fixture.ts";
 import { type ScriptedTool, scriptedTool } from "./scripted-tool.ts";
 

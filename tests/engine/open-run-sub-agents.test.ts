@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { ToolContext } from "../../src/core/tool/tool.ts";
 import type { Engine } from "../../src/engine/api/engine-api.ts";
-import type { OpenRun, OpenRunOptions } from "../../src/engine/api/session-api.ts";
+import type { OpenRun, OpenRunOptions } from "../../src/engine/api/open-run-api.ts";
 import { anaPerson, botAgent, storeKinds } from "./engine-fixture.ts";
 import { mailTool, openChat, openedChat, reads, searchTool } from "./open-run-fixture.ts";
 import { chat, chatAnswer, user } from "./scripted-model.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { listStepDecisions } from "../../src/cli/step-decisions.ts";
+import { listStepDecisions } from "../../src/cli/list-step-decisions.ts";
 import type { Engine, RecordedEvent, RunHandle } from "../../src/engine/api/engine-api.ts";
 import { defineSlice } from "../../src/schema/define-slice.ts";
 import { anaPerson, botAgent, storeKinds } from "./engine-fixture.ts";

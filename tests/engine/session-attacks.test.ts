@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, expect, it } from "vitest";
 import type { CallAnswer } from "../../src/core/run/call-answer.ts";
 import type { Engine, PrincipalInput } from "../../src/engine/api/engine-api.ts";
-import type { OpenRun } from "../../src/engine/api/session-api.ts";
+import type { OpenRun } from "../../src/engine/api/open-run-api.ts";
 import { botAgent, storeKinds } from "./engine-fixture.ts";
 import { openChat } from "./open-run-fixture.ts";
 import { rejectedFault } from "./scripted-tool.ts";

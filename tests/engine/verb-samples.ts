@@ -8,7 +8,7 @@ import type { Verb } from "../../src/core/approval/verb-rules.ts";
 import type { FaultCode } from "../../src/core/values/fault.ts";
 import type { Json } from "../../src/core/values/json.ts";
 import type { Engine, EngineOptions, PrincipalInput } from "../../src/engine/api/engine-api.ts";
-import type { OpenRun } from "../../src/engine/api/session-api.ts";
+import type { OpenRun } from "../../src/engine/api/open-run-api.ts";
 import { defineSlice } from "../../src/schema/define-slice.ts";
 import { botAgent, type EngineFixture } from "./engine-fixture.ts";
 import { scriptedTool } from "./scripted-tool.ts";

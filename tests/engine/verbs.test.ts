@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { type VerbRule, verbRules } from "../../src/core/approval/verb-rules.ts";
 import { type FaultCode, FaultError } from "../../src/core/values/fault.ts";
 import type { PrincipalInput } from "../../src/engine/api/engine-api.ts";
-import { type EngineVerb, verbOptions } from "../../src/engine/api/read-options.ts";
+import { type EngineVerb, verbOptions } from "../../src/engine/api/verb-options.ts";
 import { repositoryPath } from "../repo/repository-path.ts";
 import { botAgent, storeKinds } from "./engine-fixture.ts";
 import { rejectedFault } from "./scripted-tool.ts";

@@ -81,7 +81,7 @@ describe("layer rules", () => {
     ["a backward re-export", "src/core/values/ids.ts", `export type { Tool } from "../tool/tool.ts";`],
     ["an import of the same layer", "src/core/json/a.ts", `import type { Clock } from "../ports/clock.ts";`],
     ["a backward import in a nested folder", "src/engine/call/a/b.ts", `import { c } from "../../admin/audit/c.ts";`],
-    ["an import of the composition root", "src/engine/admin/a.ts", `import { makePorts } from "../engine-ports.ts";`],
+    ["an import of the composition root", "src/engine/admin/a.ts", `import { makePorts } from "../make-ports.ts";`],
     ["a type import of the composition root", "src/engine/admin/a.ts", `import type { A } from "../run-handle.ts";`],
   ])("would catch %s", (_, path, text) => {
     expect(backwardImports({ path, text })).toHaveLength(1);

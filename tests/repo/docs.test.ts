@@ -24,7 +24,7 @@ import { checkedFormats } from "../../src/schema/validator/scalar-keywords.ts";
 import { schemaLimits } from "../../src/schema/validator/schema-limits.ts";
 import { schemaRefusals } from "../../src/schema/validator/schema-refusals.ts";
 import { httpLimits } from "../../src/server/http-limits.ts";
-import { sqliteTimes } from "../../src/store/sqlite/sqlite-times.ts";
+import { sqliteWaitTimes } from "../../src/store/sqlite/sqlite-wait-times.ts";
 import { documentedCommands, outputPattern } from "./documented-commands.ts";
 import { layerRules, moduleRules } from "./module-rules.ts";
 import { repositoryPath } from "./repository-path.ts";
@@ -267,7 +267,7 @@ function limitsPage(): string {
     eventsPage: "events of one page",
   });
   const processes = section(
-    sqliteTimes,
+    sqliteWaitTimes,
     {
       lookMs: "between two looks of a worker at the other workers",
       stallMs: "after which a worker that is alive but stands still loses its runs",

@@ -81,7 +81,7 @@ const lists: readonly OptionList[] = [
   {
     title: "A session",
     about: "The options of `openRun`, besides `principal`.",
-    file: "src/engine/api/session-api.ts",
+    file: "src/engine/api/open-run-api.ts",
     type: "OpenRunOptions",
   },
   {

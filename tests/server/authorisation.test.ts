@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ApiScope, scopes } from "../../src/http-api/api-route.ts";
 import { makeApiKey, readKeysFile, writeKeysFile } from "../../src/server/api-keys.ts";
-import { makeRouteTable } from "../../src/server/route-table.ts";
+import { makeRouteTable } from "../../src/server/make-route-table.ts";
 import { type SampleObjects, sampleRequest, send } from "./route-samples.ts";
 import { planOf, type ServedEngine, serveEngine } from "./server-fixture.ts";
 

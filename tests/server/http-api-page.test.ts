@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { JsonObject } from "../../src/core/values/json.ts";
-import { makeRouteTable } from "../../src/server/route-table.ts";
+import { makeRouteTable } from "../../src/server/make-route-table.ts";
 import type { ServerRoute } from "../../src/server/server-route.ts";
 import { repositoryPath } from "../repo/repository-path.ts";
 

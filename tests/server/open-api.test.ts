@@ -1,8 +1,8 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { describe, expect, it } from "vitest";
 import { apiRoutes } from "../../src/http-api/api-routes.ts";
+import { makeRouteTable } from "../../src/server/make-route-table.ts";
 import { openApi } from "../../src/server/open-api.ts";
-import { makeRouteTable } from "../../src/server/route-table.ts";
 import { repositoryPath } from "../repo/repository-path.ts";
 
 describe("the OpenAPI document", () => {

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { durationText } from "../../components/relative-time-text.ts";
 import { SafeText } from "../../components/safe-text.tsx";
-import { shownState } from "./shown-state.ts";
+import { shownStepState } from "./shown-step-state.ts";
 import type { StepGroup } from "./step-groups.ts";
 import { StepLink } from "./step-link.tsx";
 import { type StepLook, stepLooks } from "./step-look.ts";
@@ -33,7 +33,7 @@ export function GraphNode(props: GraphNodeProps): VNode {
 function StepNode({ loaded, group, selected, onStep }: GraphNodeProps): VNode {
   const index = group.steps[0] as number;
   const { spec, attempts } = loaded.view.step(index);
-  const look = stepLooks[shownState(loaded, index)];
+  const look = stepLooks[shownStepState(loaded, index)];
   const { running } = phaseTotals(loaded.view.history(index), loaded.view.updated_at ?? 0);
   return (
     <StepLink
@@ -89,7 +89,7 @@ function GroupNode({ loaded, group, onOpen }: GraphNodeProps): VNode {
 function countLooks(loaded: LoadedRun, { steps }: StepGroup): ReadonlyMap<StepLook, number> {
   const counts = new Map<StepLook, number>();
   for (const step of steps) {
-    const look = stepLooks[shownState(loaded, step)];
+    const look = stepLooks[shownStepState(loaded, step)];
     counts.set(look, (counts.get(look) ?? 0) + 1);
   }
   return counts;

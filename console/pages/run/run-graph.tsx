@@ -1,7 +1,7 @@
 import type { RefObject, VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { GraphEdges, GraphOverview } from "./graph-edges.tsx";
 import { graphSizes } from "./graph-layout.ts";
-import { GraphEdges, GraphOverview } from "./graph-lines.tsx";
 import { GraphNode } from "./graph-node.tsx";
 import { type PlacedGraph, useGraph } from "./use-graph.ts";
 import type { LoadedRun } from "./use-run.ts";

@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import { durationText } from "../../components/relative-time-text.ts";
 import { SafeText } from "../../components/safe-text.tsx";
 import { VirtualList } from "../../components/virtual-list.tsx";
-import { shownState } from "./shown-state.ts";
+import { shownStepState } from "./shown-step-state.ts";
 import type { PhaseKind } from "./step-history.ts";
 import { StepLink } from "./step-link.tsx";
 import { phaseWords, stepLooks } from "./step-look.ts";
@@ -92,7 +92,7 @@ interface WaterfallLineProps {
 function WaterfallLine({ row, loaded, axis, now, isSelected, onStep }: WaterfallLineProps): VNode {
   const { spec, attempts } = loaded.view.step(row.index);
   const history = loaded.view.history(row.index);
-  const look = stepLooks[shownState(loaded, row.index)];
+  const look = stepLooks[shownStepState(loaded, row.index)];
   const totals = phaseTotals(history, now);
   const told = legend
     .filter((kind) => totals[kind] > 0)

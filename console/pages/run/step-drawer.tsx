@@ -6,7 +6,7 @@ import { RelativeTime } from "../../components/relative-time.tsx";
 import { SafeText } from "../../components/safe-text.tsx";
 import { StatusPill } from "../../components/status-pill.tsx";
 import { ExternalChanges } from "./external-changes.tsx";
-import { shownState } from "./shown-state.ts";
+import { shownStepState } from "./shown-step-state.ts";
 import { StepActions } from "./step-actions.tsx";
 import { StepChanges } from "./step-changes.tsx";
 import { StepData } from "./step-data.tsx";
@@ -81,7 +81,7 @@ function StepSummary({ loaded, index, step, history, onStep }: StepPartProps): V
   return (
     <section class="stack-small" aria-label="Summary">
       <p class="step-line">
-        <StatusPill status={shownState(loaded, index)} />
+        <StatusPill status={shownStepState(loaded, index)} />
         <span>
           <SafeText text={spec.kind === "operator" ? spec.name : spec.kind} />
           {history.pin !== null && <span class="soft">@{history.pin.version}</span>}

@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import type { CallAnswer } from "../../../src/core/run/call-answer.ts";
-import type { SessionCall } from "../../../src/engine/api/session-api.ts";
+import type { SessionCall } from "../../../src/engine/api/open-run-api.ts";
 import { pagePaths } from "../../../src/http-api/page-paths.ts";
 import { JsonView } from "../../components/json-view.tsx";
 import { SafeText } from "../../components/safe-text.tsx";

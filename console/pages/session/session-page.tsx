@@ -4,7 +4,7 @@ import { useRoute } from "preact-iso";
 import "../run/run.css";
 import "./session.css";
 import { runStatus } from "../../../src/core/run/run.ts";
-import type { SessionTurn } from "../../../src/engine/api/session-api.ts";
+import type { SessionTurn } from "../../../src/engine/api/open-run-api.ts";
 import { pagePaths } from "../../../src/http-api/page-paths.ts";
 import { callRoute } from "../../api/call-route.ts";
 import { costText } from "../../components/cost-text.ts";

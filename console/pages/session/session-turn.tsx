@@ -1,6 +1,6 @@
 import type { VNode } from "preact";
 import type { Json } from "../../../src/core/values/json.ts";
-import type { SessionModelCall, SessionTurn } from "../../../src/engine/api/session-api.ts";
+import type { SessionModelCall, SessionTurn } from "../../../src/engine/api/open-run-api.ts";
 import { pagePaths } from "../../../src/http-api/page-paths.ts";
 import { JsonView } from "../../components/json-view.tsx";
 import { SafeText } from "../../components/safe-text.tsx";

@@ -9,7 +9,7 @@ import { ToolRegistry } from "../../engine/call/tool-registry.ts";
 import { cel } from "../../expression/cel.ts";
 import { runCrashTest } from "../../testing/crashtest/run-crash-test.ts";
 import type { CrashWindowResult } from "../../testing/crashtest/run-crash-window.ts";
-import { commandLineOf } from "../command-line.ts";
+import { commandToPaste } from "../command-to-paste.ts";
 import { countEffectsByCommand } from "../count-effects-by-command.ts";
 import { crashTestLines } from "../crash-test-text.ts";
 import { type GlobalOptions, helpExample, type Invocation, parsePositiveNumber } from "../invocation.ts";
@@ -53,7 +53,7 @@ export function crashtestCommand(invocation: Invocation): Command {
     const { tenant } = proposerOf(options, config);
     terminal.printResult({ tool: tool.name, version, effect, guarantee, ok, windows: rows }, () => [
       line`${tool.name}@${version}: ${guarantee}`,
-      ...crashTestLines(rows, (store) => commandLineOf(host, { store, tenant }), terminal.style),
+      ...crashTestLines(rows, (store) => commandToPaste(host, { store, tenant }), terminal.style),
     ]);
     if (!ok) return 4;
     return rows.every(({ settled }) => settled) ? 0 : 3;

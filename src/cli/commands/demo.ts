@@ -9,7 +9,7 @@ import type { RunHandle } from "../../engine/api/engine-api.ts";
 import { createEngine } from "../../engine/engine.ts";
 import { defineTool } from "../../schema/define-tool.ts";
 import { sqlite } from "../../store/sqlite/sqlite-store.ts";
-import { commandLineOf } from "../command-line.ts";
+import { commandToPaste } from "../command-to-paste.ts";
 import { followRun, lastPosition } from "../follow-run.ts";
 import { helpExample, type Invocation } from "../invocation.ts";
 import { printRun } from "../print-run.ts";
@@ -55,7 +55,7 @@ async function openTemporaryStore({ host }: Invocation, folder: string): Promise
     person: { id: host.user, kind: "person", tenant: "default" },
     proposer: { id: "agent", kind: "agent", tenant: "default" },
     tenants: () => [],
-    commandLine: commandLineOf(host, { store: path }),
+    commandLine: commandToPaste(host, { store: path }),
     canExecute: false,
     server: {},
     adminRole: null,

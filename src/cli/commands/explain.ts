@@ -2,9 +2,9 @@ import { Command } from "commander";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { StepId } from "../../core/values/ids.ts";
 import type { RecordedEvent } from "../../engine/api/engine-api.ts";
+import { colouredState } from "../coloured-state.ts";
 import { helpExample, type Invocation } from "../invocation.ts";
-import { stateText } from "../state-text.ts";
-import { listStepDecisions, type StepDecision } from "../step-decisions.ts";
+import { listStepDecisions, type StepDecision } from "../list-step-decisions.ts";
 import { line, type TextLine } from "../text-line.ts";
 import type { TextStyle } from "../text-style.ts";
 import { timeText } from "../time-text.ts";
@@ -26,7 +26,7 @@ export function explainCommand(invocation: Invocation): Command {
       for await (const recorded of handle.events()) journal.push(recorded);
       const decisions = listStepDecisions(journal, step as StepId);
       terminal.printResult({ run_id: run, step_id: step, state: current.state, decisions }, () => [
-        line`${step} is ${stateText(current.state, terminal.style)}`,
+        line`${step} is ${colouredState(current.state, terminal.style)}`,
         ...(decisions.length === 0
           ? [line`  the record has no decision about it`]
           : decisions.flatMap((each) => explanationLines(each, terminal.style))),

@@ -18,7 +18,9 @@ export function retainCommand(invocation: Invocation): Command {
       invocation.terminal.printResult(report, () => [
         line`erased ${erased.events} events of ${erased.runs} runs that ended before ${timeText(endedBefore, invocation.terminal.style)}`,
         ...(erased.log === "pending"
-          ? [line`the log of the store still holds them, because another process reads it; end it and run this again`]
+          ? [
+              line`the log of the store still holds them, because another process reads the store; end that process, then run this again`,
+            ]
           : []),
       ]);
       return erased.log === "pending" ? 3 : 0;

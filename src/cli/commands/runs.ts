@@ -1,8 +1,8 @@
 import { Command, Option } from "commander";
 import { listedStatuses } from "../../core/run/listed-statuses.ts";
 import type { RunRow } from "../../core/store/tables.ts";
+import { colouredState } from "../coloured-state.ts";
 import { helpExample, type Invocation, invalidInput, parsePositiveNumber } from "../invocation.ts";
-import { stateText } from "../state-text.ts";
 import { line, type TextLine, tableLines } from "../text-line.ts";
 import type { TextStyle } from "../text-style.ts";
 import { timeText } from "../time-text.ts";
@@ -73,7 +73,7 @@ function runColumns(run: RunRow, style: TextStyle): readonly TextLine[] {
   const waits = run.waiting_for === undefined ? "" : ` for ${run.waiting_for.join(", ")}`;
   return [
     line`${run.run_id}`,
-    line`${stateText(run.status, style)}${waits}`,
+    line`${colouredState(run.status, style)}${waits}`,
     line`${timeText(run.accepted_at, style)}`,
     line`${run.principal}`,
     line`${run.title ?? run.plan_id ?? run.session ?? ""}`,

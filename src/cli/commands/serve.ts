@@ -5,7 +5,7 @@ import type { ExitCode } from "../exit-code.ts";
 import { metricsText } from "../health-server.ts";
 import { helpExample, type Invocation, parsePort } from "../invocation.ts";
 import { keysFilePath } from "../keys-file-path.ts";
-import { countingStore, StoreCounters } from "../store-counters.ts";
+import { countingStore, StoreOperationCounters } from "../store-operation-counters.ts";
 import { line } from "../text-line.ts";
 import { findConfig, type OpenedEngine, withEngine } from "../with-engine.ts";
 
@@ -32,7 +32,7 @@ export function serveCommand(invocation: Invocation): Command {
     );
   return invocation.withAction<ServeOptions>(command, async (_, options) => {
     const keys = await keysFilePath(options.keys, options, invocation.host.cwd);
-    const meters = new StoreCounters();
+    const meters = new StoreOperationCounters();
     const workerSettings = { store: (store: OpenedEngine["store"]) => countingStore(store, meters), worker: {} };
     // A server without tools executes no run. It shows the runs that other processes execute.
     const hasConfig = findConfig(options, invocation.host.cwd) !== null;
@@ -64,7 +64,7 @@ async function serve(
     keys,
     meters,
     onListening,
-  }: ServeOptions & { readonly keys: string; readonly meters: StoreCounters; onListening(url: string): void },
+  }: ServeOptions & { readonly keys: string; readonly meters: StoreOperationCounters; onListening(url: string): void },
 ): Promise<ExitCode> {
   const { apiKeys, keysFileReader, readKeysFile, writeKeysFile } = await import("../../server/api-keys.ts");
   const { BrowserLogins } = await import("../../server/browser-logins.ts");

@@ -1,10 +1,10 @@
 import { Command, InvalidArgumentError } from "commander";
-import { isQueueName, queueNameRule } from "../../core/store/fair-queue.ts";
+import { isQueueName, queueNameRule } from "../../core/store/select-fairly.ts";
 import type { ClaimTerms } from "../../core/store/store.ts";
 import type { ExitCode } from "../exit-code.ts";
 import { listeningPort, serveHealth } from "../health-server.ts";
 import { helpExample, type Invocation, parsePort, parsePositiveNumber } from "../invocation.ts";
-import { countingStore, StoreCounters } from "../store-counters.ts";
+import { countingStore, StoreOperationCounters } from "../store-operation-counters.ts";
 import { line } from "../text-line.ts";
 import { type OpenedEngine, withEngine } from "../with-engine.ts";
 import { loggingStore, type WorkerLogEntry, workerLogLine } from "../worker-log.ts";
@@ -52,7 +52,7 @@ export function workerCommand(invocation: Invocation): Command {
       ),
     );
   return invocation.withAction<WorkerOptions>(command, (_, options) => {
-    const meters = new StoreCounters();
+    const meters = new StoreOperationCounters();
     const { concurrency } = options;
     const { terminal } = invocation;
     const report = (entry: WorkerLogEntry) =>
@@ -93,7 +93,7 @@ function claimTerms({ queue, perTenant }: WorkerOptions): ClaimTerms {
 async function runWorker(
   { host, terminal }: Invocation,
   { engine, store }: OpenedEngine,
-  meters: StoreCounters,
+  meters: StoreOperationCounters,
   { port, host: address = "127.0.0.1" }: WorkerOptions,
 ): Promise<ExitCode> {
   const interrupted = new AbortController();

@@ -6,7 +6,7 @@ import type { SignalSent } from "../event/signal.ts";
 import type { SignalBoxVersion } from "../event/step-parking.ts";
 import type { CostEstimate } from "../limits/budget.ts";
 import type { Capture } from "../ports/resource.ts";
-import type { PolicyState } from "../state/policy-state.ts";
+import type { PolicyState } from "../state/read-state-value.ts";
 import type { LedgerRow } from "../store/tables.ts";
 import type { Sighting, Tool } from "../tool/tool.ts";
 import type { Fault } from "../values/fault.ts";

@@ -1,7 +1,7 @@
 import { doesHold, isConditionMet, isStateCondition } from "../plan/condition.ts";
 import type { Condition } from "../plan/plan.ts";
 import { findStep, type Run } from "../run/run.ts";
-import type { PolicyState } from "../state/policy-state.ts";
+import type { PolicyState } from "../state/read-state-value.ts";
 
 /** True if a condition of a step holds now. A condition on state that cannot be read is not met. */
 export function isStepConditionMet(run: Run, condition: Condition, state: PolicyState | null): boolean {

@@ -36,9 +36,9 @@ import type { Json, JsonObject } from "../values/json.ts";
 import type { ActSighting } from "./act-finding.ts";
 import type { ActNamedByApprover } from "./act-named-by-approver.ts";
 import type { AllowedVerb } from "./allowed-verb.ts";
-import type { ContestTerms } from "./contest-terms.ts";
 import type { HandlerResult } from "./handler-result.ts";
 import type { HeldRequest } from "./held-request.ts";
+import type { RefusedDecisionTerms } from "./refused-decision-terms.ts";
 import type { ReplanFact } from "./replan-run.ts";
 
 /**
@@ -205,7 +205,7 @@ export type Command = { readonly now: Instant } & (
       /** The earlier act that the call is. Its receipt answers the call. */
       readonly same?: ActNamedByApprover;
       readonly use_within_ms: number;
-      readonly contest?: ContestTerms;
+      readonly contest?: RefusedDecisionTerms;
       readonly in_flight: StepsInFlight;
     }
   | {
@@ -216,7 +216,7 @@ export type Command = { readonly now: Instant } & (
       readonly principal: Principal;
       readonly reason: string;
       readonly digest?: string;
-      readonly contest?: ContestTerms;
+      readonly contest?: RefusedDecisionTerms;
       readonly in_flight: StepsInFlight;
     }
   /** A gate is due: it escalates to more approvers, or expires. */

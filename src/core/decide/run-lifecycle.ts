@@ -5,7 +5,7 @@ import { alertTally, type BudgetAlert } from "../limits/budget-alert.ts";
 import type { LimitedCharge } from "../limits/tally-charge.ts";
 import { type LeanStep, leanPlan } from "../plan/plan.ts";
 import { childCancelNotices } from "../run/child-run.ts";
-import { rollbackFault } from "../run/rollback-fault.ts";
+import { rolledBackRunFault } from "../run/rolled-back-run-fault.ts";
 import { getStep, type Run } from "../run/run.ts";
 import type { Step } from "../run/step.ts";
 import { isRunResumable } from "../run/step-transition.ts";
@@ -110,9 +110,9 @@ export function cancelRun(run: Run, { principal, reason, now }: CommandOf<"cance
 
 export function resumeRun(run: Run, command: CommandOf<"resume">): PartialDecision {
   const { principal, reason, only, now } = command;
-  if (only === "failed" && !isRetryable(run) && rollbackFault(run) === null) return NO_CHANGE;
+  if (only === "failed" && !isRetryable(run) && rolledBackRunFault(run) === null) return NO_CHANGE;
   if (run.ended === null && run.parked !== null) return resumeParkedRun(run, command);
-  const rolledBack = rollbackFault(run);
+  const rolledBack = rolledBackRunFault(run);
   if (rolledBack !== null) return { events: [], refusal: rolledBack };
   if (run.ended === null) return NO_CHANGE; // The run is running, or waits for something that resuming does not change.
   if (run.recordOf?.of === "refusal") {

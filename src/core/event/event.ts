@@ -19,13 +19,13 @@ import type { BackupRestore, RunRestored } from "./backup-restore.ts";
 import type { DoubtExits, Settlement } from "./doubt-settlement.ts";
 import type { DuplicateAct } from "./duplicate-act.ts";
 import type { ExternalAttempt } from "./external-attempt.ts";
-import type { GateContest } from "./gate-contest.ts";
 import type { LedgerVersion } from "./ledger-version.ts";
 import type { ActNaming, LeftActEvent, NamedAct } from "./left-act.ts";
 import type { EarlierAct, RunBranched, TurnFinished } from "./model-call.ts";
-import type { OutputContents } from "./output-contents.ts";
+import type { OutputBlobs } from "./output-blobs.ts";
 import type { ParentStep } from "./parent-step.ts";
 import type { Provenance } from "./provenance.ts";
+import type { RefusedGateDecision } from "./refused-gate-decision.ts";
 import type { ReplanTerms, RunReplanned } from "./replan.ts";
 import type { ReuseSource } from "./reuse-source.ts";
 import type { RunRollingBack } from "./rollback.ts";
@@ -185,7 +185,7 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly reported_by?: string;
       readonly started_at: Instant;
       readonly output: Json;
-      readonly contents?: OutputContents;
+      readonly contents?: OutputBlobs;
       readonly world: WorldOutcome;
       /** Present if the input differs from the payload in the plan. */
       readonly input?: Json;
@@ -222,7 +222,7 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly input?: Json;
       /** The output of an act that happened although its step failed, or a refused answer. No other step may use it. */
       readonly output?: Json;
-      readonly contents?: OutputContents;
+      readonly contents?: OutputBlobs;
       readonly cost?: Cost;
       readonly charges?: readonly TallyCharge[];
       readonly changes?: readonly ExternalChange[];
@@ -389,5 +389,5 @@ export type GateEvent = { readonly gate_id: GateId } & (
     }
   | { readonly type: "gate.expired"; readonly sparing?: StepsInFlight }
   | { readonly type: "gate.closed"; readonly reason: string }
-  | ({ readonly type: "gate.contested" } & GateContest)
+  | ({ readonly type: "gate.contested" } & RefusedGateDecision)
 );

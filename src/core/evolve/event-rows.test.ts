@@ -42,7 +42,7 @@ import {
 import { driveRandomRun, type RandomChoice, randomPlan } from "../../testing/given/random-run.ts";
 import { decide } from "../decide/decide.ts";
 import { emptyRun } from "../run/run.ts";
-import { rowVersionAfter } from "../store/append-conditions.ts";
+import { rowVersionAfter } from "../store/check-entry.ts";
 import type { Put, StoredRow } from "../store/store.ts";
 import type { Table } from "../store/tables.ts";
 import { eventRows, historyRows, oldRequestKey, requestKey } from "./event-rows.ts";

@@ -10,7 +10,7 @@ import { runDueAt } from "../run/run-wakeups.ts";
 import { requesterOf } from "../run/step-principal.ts";
 import { runTools, workerRequirements } from "../run/worker-requirements.ts";
 import type { StateChange } from "../state/state-change.ts";
-import { defaultQueue } from "../store/fair-queue.ts";
+import { defaultQueue } from "../store/select-fairly.ts";
 import type { Put } from "../store/store.ts";
 import type {
   DoubtRow,

@@ -2,11 +2,11 @@ import type { Call, Event, StepEvent } from "../event/event.ts";
 import type { LedgerVersion } from "../event/ledger-version.ts";
 
 import { planStep } from "../plan/plan.ts";
-import { callKey } from "../run/call-name.ts";
+import { callKey } from "../run/find-call-step.ts";
+import { outputProvenance } from "../run/output-provenance.ts";
 import { isReplanStep } from "../run/plan-in-force.ts";
 import { findStep, getStep, type MutableRun } from "../run/run.ts";
 import { type Act, copyStep, isReversal, newStep, type Step, stepPace, undoStepId } from "../run/step.ts";
-import { stepProvenance } from "../run/step-provenance.ts";
 import { addAttemptTime } from "../run/step-times.ts";
 import { applyFailurePolicy, moveStep, reopenStep, replaceStep } from "../run/step-transition.ts";
 import type { Cost } from "../tool/tool.ts";
@@ -290,7 +290,7 @@ function applySettled(run: MutableRun, doubted: Step, event: EventOf<"step.settl
       state: "succeeded",
       output: settled.output,
       reused: null,
-      outcome: stepProvenance(run.id, step, (step.call as Call).digest, null),
+      outcome: outputProvenance(run.id, step, (step.call as Call).digest, null),
       at: event.at,
     });
     return releaseDependents(after, step);

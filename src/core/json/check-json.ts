@@ -1,7 +1,7 @@
 import type { Json } from "../values/json.ts";
 import { pointerTo } from "./json-pointer.ts";
 import { isPlainObject } from "./plain-object.ts";
-import { type Reason, ReasonList } from "./reason-list.ts";
+import { ProblemList, type Reason } from "./problem-list.ts";
 import { isWellFormed } from "./well-formed-text.ts";
 
 /** The maximum size of one JSON value. Every limit is checked while reading, so nothing larger is ever built. */
@@ -60,7 +60,7 @@ export class JsonMeter {
   tooDeep = false;
   readonly #limits: JsonLimits;
   /** Created only when needed, because every input and output is read and few have a problem. */
-  #reasons: ReasonList | null = null;
+  #reasons: ProblemList | null = null;
   #nodes = 0;
   #bytes = 0;
 
@@ -72,8 +72,8 @@ export class JsonMeter {
     return this.#reasons === null;
   }
 
-  get reasons(): ReasonList {
-    this.#reasons ??= new ReasonList();
+  get reasons(): ProblemList {
+    this.#reasons ??= new ProblemList();
     return this.#reasons;
   }
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../values/json.ts";
 import { FieldReader } from "./field-reader.ts";
-import { ReasonList } from "./reason-list.ts";
+import { ProblemList } from "./problem-list.ts";
 
 describe("the fields of an object from outside", () => {
   it("are its own fields, never inherited ones", () => {
-    const reasons = new ReasonList();
+    const reasons = new ProblemList();
     const fields = new FieldReader({}, "/a", reasons);
     expect(fields.value("toString")).toBeUndefined();
     expect(fields.object("constructor")).toEqual({});
@@ -13,7 +13,7 @@ describe("the fields of an object from outside", () => {
   });
 
   it("are reported with an escaped JSON pointer", () => {
-    const reasons = new ReasonList();
+    const reasons = new ProblemList();
     new FieldReader({ "b/c": 1 }, "/a", reasons).refuseUnknown(["x"]);
     expect(reasons.list).toEqual([{ path: "/a/b~1c", message: "no such field; there are x" }]);
   });
@@ -22,7 +22,7 @@ describe("the fields of an object from outside", () => {
 describe("reading the fields of an object from outside", () => {
   const word = { pattern: /^[a-z]+$/, form: "a small word" };
   const read = <Answer>(object: JsonObject, work: (fields: FieldReader) => Answer) => {
-    const reasons = new ReasonList();
+    const reasons = new ProblemList();
     const answer = work(new FieldReader(object, "/a", reasons));
     return [answer, ...reasons.list.map(({ path, message }) => `${path} ${message}`)];
   };

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../values/json.ts";
 import { pointerTo } from "./json-pointer.ts";
 import { nearestName } from "./nearest-name.ts";
-import type { ReasonList } from "./reason-list.ts";
+import type { ProblemList } from "./problem-list.ts";
 
 /** The pattern of a text, and its description for messages. */
 export interface TextRule {
@@ -18,9 +18,9 @@ export interface NumberRange {
 export class FieldReader {
   readonly path: string;
   readonly #object: JsonObject;
-  readonly #reasons: ReasonList;
+  readonly #reasons: ProblemList;
 
-  constructor(object: JsonObject, path: string, reasons: ReasonList) {
+  constructor(object: JsonObject, path: string, reasons: ProblemList) {
     this.#object = object;
     this.path = path;
     this.#reasons = reasons;

@@ -1,7 +1,7 @@
 import { checkJson } from "../json/check-json.ts";
 import { FieldReader } from "../json/field-reader.ts";
 import { pointerTo } from "../json/json-pointer.ts";
-import { type Reason, ReasonList } from "../json/reason-list.ts";
+import { ProblemList, type Reason } from "../json/problem-list.ts";
 import { isStatePointer, type StateAccess, StateAccessOrder } from "../state/state-access-order.ts";
 import type { StepId } from "../values/ids.ts";
 import { isName } from "../values/is-name.ts";
@@ -62,7 +62,7 @@ function hidesStep({ path }: Reason): boolean {
  */
 function mergeReasons(refused: readonly Reason[], rest: CheckedPlan): readonly Reason[] {
   const refusedPaths = refused.map(({ path }) => path);
-  const reasons = new ReasonList();
+  const reasons = new ProblemList();
   for (const { path, message } of refused) reasons.add(path, message);
   for (const { path, message } of rest.ok ? [] : rest.reasons)
     if (!refusedPaths.some((refusedPath) => `${path}/`.startsWith(`${refusedPath}/`))) reasons.add(path, message);
@@ -74,11 +74,11 @@ const planFields = ["plan_id", "schema_version", "intent_id", "sequential", "ato
 /** Checks a plan that was read as JSON. */
 export function checkPlanJson(value: Json, rules: PlanRules): CheckedPlan {
   if (!isJsonObject(value)) return { ok: false, reasons: [{ path: "", message: "a plan is an object with steps" }] };
-  const reasons = new ReasonList();
+  const reasons = new ProblemList();
   const fields = new FieldReader(value, "", reasons);
   fields.refuseUnknown(planFields);
   const raws = readSteps(fields);
-  const warnings = new ReasonList();
+  const warnings = new ProblemList();
   const own = planMembers(raws, rules.tools);
   const members = rules.earlier === undefined ? own : new Map([...rules.earlier, ...own]);
   const atomic = fields.choice("atomicity", ["step", "plan"], "step") === "plan";
@@ -121,7 +121,7 @@ function readStep(raw: Json, at: number, context: PlanContext): PlanStep | null 
 
 /** Reads a step. If it is invalid and has an id of its own, the plan has a step in its place that is rejected. */
 function readOrRejectStep(raw: Json, at: number, context: PlanContext): PlanStep | null {
-  const own = new ReasonList();
+  const own = new ProblemList();
   const step = readStep(raw, at, { ...context, reasons: own });
   if (own.isEmpty) return step;
   const id = isJsonObject(raw) ? raw.step_id : null;

@@ -1,5 +1,5 @@
 import { nearestName } from "../json/nearest-name.ts";
-import type { ReasonList } from "../json/reason-list.ts";
+import type { ProblemList } from "../json/problem-list.ts";
 import type { Tool } from "../tool/tool.ts";
 import { isJsonObject, type Json, type JsonObject } from "../values/json.ts";
 import { isPlanStepKind, stepKinds } from "./step-kinds.ts";
@@ -27,8 +27,8 @@ export interface PlanContext {
   readonly strict: boolean;
   /** True if the plan is rolled back as a whole. */
   readonly atomic: boolean;
-  readonly reasons: ReasonList;
-  readonly warnings: ReasonList;
+  readonly reasons: ProblemList;
+  readonly warnings: ProblemList;
 }
 
 /** The built-in tools, of an engine with slices, that steps of these kinds call. */

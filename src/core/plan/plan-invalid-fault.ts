@@ -1,4 +1,4 @@
-import type { Reason } from "../json/reason-list.ts";
+import type { Reason } from "../json/problem-list.ts";
 import { type Fault, fault } from "../values/fault.ts";
 import type { Json } from "../values/json.ts";
 

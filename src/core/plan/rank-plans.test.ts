@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Instant } from "../values/ids.ts";
-import type { PlanFinding } from "./plan-findings.ts";
+import type { PlanFinding } from "./analyse-plan.ts";
 import { type PlanCandidate, rankPlans, type ToolHistory } from "./rank-plans.ts";
 
 const DAY = 24 * 60 * 60 * 1000;

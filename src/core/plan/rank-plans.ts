@@ -1,6 +1,6 @@
 import type { Instant } from "../values/ids.ts";
+import type { PlanFinding } from "./analyse-plan.ts";
 import type { PlanBounds } from "./plan-bounds.ts";
-import type { PlanFinding } from "./plan-findings.ts";
 import type { PlanInput } from "./plan-input.ts";
 
 /** A plan that may be run, with the report of `check` about it. */

@@ -124,7 +124,7 @@ export function answerStep(run: Run, { turn }: CallName): Step | undefined {
 
 /**
  * True if the step belongs to the conversation of the lane after a model call: it is not of another lane. An errand
- * belongs where the call belongs that led to it.
+ * counts where the call that asked for it counts.
  */
 export function isAfterAnswer(run: Run, step: Step, lane: string, from: number): boolean {
   const origin = errandOrigin(run, step);

@@ -23,7 +23,7 @@ import { WakeupHeap } from "../persistent/wakeup-heap.ts";
 import type { Plan } from "../plan/plan.ts";
 import { NO_ORDER, type PlanOrder } from "../plan/plan-order.ts";
 import type { ForkOrigin } from "../state/state-change.ts";
-import { defaultQueue } from "../store/fair-queue.ts";
+import { defaultQueue } from "../store/select-fairly.ts";
 import type { Cost } from "../tool/tool.ts";
 import { assert } from "../values/assert.ts";
 import type { Mode } from "../values/effect.ts";

@@ -1,5 +1,5 @@
 import { timerPut } from "../evolve/event-rows.ts";
-import { defaultQueue } from "../store/fair-queue.ts";
+import { defaultQueue } from "../store/select-fairly.ts";
 import type { Put } from "../store/store.ts";
 import type { Instant, RunId } from "../values/ids.ts";
 import type { Requested } from "../values/requested.ts";

@@ -2,7 +2,7 @@ import type { Principal } from "../approval/principal.ts";
 import type { Confirmation } from "../event/event.ts";
 import { timerPut } from "../evolve/event-rows.ts";
 import type { RunBudget } from "../limits/budget.ts";
-import { defaultQueue } from "../store/fair-queue.ts";
+import { defaultQueue } from "../store/select-fairly.ts";
 import type { Put } from "../store/store.ts";
 import type { ScheduleRow } from "../store/tables.ts";
 import { type Cron, nextCronTime, parseCron, previousCronTime } from "../time/cron.ts";

@@ -1,6 +1,6 @@
 import { pointerTo, valueAt } from "../json/json-pointer.ts";
 import type { Json } from "../values/json.ts";
-import type { StateValue } from "./policy-state.ts";
+import type { StateValue } from "./read-state-value.ts";
 
 /** One token of a pointer: a constant, or a pointer to a value of the input. */
 export type PointerToken = string | { readonly input: string };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { defineSlice } from "../../schema/define-slice.ts";
 import type { Patch } from "./patch.ts";
-import { readStateValue, recordedPointer } from "./policy-state.ts";
 import { EMPTY_STATE, entriesFrom } from "./project-state.ts";
+import { readStateValue, recordedPointer } from "./read-state-value.ts";
 import { StateAfterPatch } from "./state-after-patch.ts";
 
 const beds = defineSlice({ name: "beds", shape: "map", entry: {}, initial: { first: 1 } });

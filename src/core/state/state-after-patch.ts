@@ -1,8 +1,8 @@
 import { parsePointer, pointerTo } from "../json/json-pointer.ts";
 import type { Json } from "../values/json.ts";
 import type { Patch } from "./patch.ts";
-import { readStateValue, type StateScope, type StateValue } from "./policy-state.ts";
 import { applyPatch, type ProjectState } from "./project-state.ts";
+import { readStateValue, type StateScope, type StateValue } from "./read-state-value.ts";
 import { recordedSliceName } from "./slice.ts";
 import { findTouchedEntries, type TouchedEntries, touchedKeys } from "./state-difference.ts";
 

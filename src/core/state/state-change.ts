@@ -3,7 +3,7 @@ import type { StatePoint } from "../store/tables.ts";
 import type { Digest, EffectKey, RunId, StepId } from "../values/ids.ts";
 import type { Requested } from "../values/requested.ts";
 import type { Patch } from "./patch.ts";
-import type { SnapshotPointer } from "./snapshot-bundle.ts";
+import type { SnapshotPointer } from "./version-bundle.ts";
 
 /** A version of a project's state: the patch of a call, and the version before it. */
 export interface StateChange {

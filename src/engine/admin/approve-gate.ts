@@ -1,6 +1,6 @@
 import type { Principal } from "../../core/approval/principal.ts";
 import type { CallEdit } from "../../core/decide/command.ts";
-import type { ContestTerms } from "../../core/decide/contest-terms.ts";
+import type { RefusedDecisionTerms } from "../../core/decide/refused-decision-terms.ts";
 import { checkJson, valueLimits } from "../../core/json/check-json.ts";
 import { getStep, type Run } from "../../core/run/run.ts";
 import type { GateRow } from "../../core/store/tables.ts";
@@ -20,7 +20,7 @@ import { readEarnedTrust } from "../rules/read-earned-trust.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 import { loadGateRow } from "./gate-and-cost-reports.ts";
-import { type ActName, readSameAct } from "./read-same-act.ts";
+import { type ActName, readNamedAct } from "./read-named-act.ts";
 
 /** Approves a held call, or the same call with another input. */
 export async function approveGate(
@@ -39,8 +39,8 @@ export async function approveGate(
   const edited = input === null ? null : await readEdit(ports, principal.tenant, { run_id, tool }, input);
   const use_within_ms = ports.limits.useWithinMs;
   ports.failpoint("approve.before");
-  const decide = async (contest: ContestTerms) => {
-    const same = named === null ? {} : { same: await readSameAct(ports, leasedRuns, principal.tenant, run_id, named) };
+  const decide = async (contest: RefusedDecisionTerms) => {
+    const same = named === null ? {} : { same: await readNamedAct(ports, leasedRuns, principal.tenant, run_id, named) };
     return leasedRuns.command(principal.tenant, run_id, (in_flight, run) => ({
       type: "approve",
       now: ports.clock.now(),
@@ -110,7 +110,7 @@ export async function rejectGate(
 async function decideGate(
   ports: WorkerPorts,
   { id }: Principal,
-  decide: (contest: ContestTerms) => Promise<unknown>,
+  decide: (contest: RefusedDecisionTerms) => Promise<unknown>,
 ): Promise<void> {
   const now = ports.clock.now();
   try {

@@ -3,11 +3,11 @@ import type { InheritedStep } from "../../core/decide/command.ts";
 import { foldEvents } from "../../core/evolve/evolve.ts";
 import type { Plan } from "../../core/plan/plan.ts";
 import { planInForce } from "../../core/run/plan-in-force.ts";
-import { rollbackFault } from "../../core/run/rollback-fault.ts";
+import { rolledBackRunFault } from "../../core/run/rolled-back-run-fault.ts";
 import { emptyRun, findStep, getStep, type Run, type Step } from "../../core/run/run.ts";
 import { ancestorRuns } from "../../core/settings/halt.ts";
 import type { ForkOrigin, RejectedCall } from "../../core/state/state-change.ts";
-import { defaultQueue } from "../../core/store/fair-queue.ts";
+import { defaultQueue } from "../../core/store/select-fairly.ts";
 import { stricterMode, type WorldOutcome } from "../../core/values/effect.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { RunId, StepId } from "../../core/values/ids.ts";
@@ -23,12 +23,12 @@ import { sessionFault } from "../journal/named-session-row.ts";
 import { RunMailbox } from "../journal/run-mailbox.ts";
 import { submissionMode } from "../messages/submission-mode.ts";
 import { inheritedRestoration, ownRules, readPlan, type SubmittedRun } from "../messages/submit-run.ts";
-import { makeCaptureTag } from "../resources/capture-tag.ts";
+import { makeCaptureTag } from "../resources/capture-owner.ts";
 import { RestorePoints, type RestoreTarget } from "../resources/restore-points.ts";
 import { type RestoredResources, restoreResourcesAt } from "../resources/restore-resources-at.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
-import { atCheckpoint } from "./state-checkpoints.ts";
+import { atCheckpoint } from "./checkpoint-admin.ts";
 
 type JudgedForkOptions = Omit<ForkOptions, "principal"> & JudgedRequest & { readonly principal: Principal };
 
@@ -126,7 +126,7 @@ async function assertFilesUnchanged(ports: WorkerPorts, target: RestoreTarget): 
 
 /** Returns the run as it was right before or after the call. Throws if the run was rolled back. */
 async function runAtCheckpoint({ store }: WorkerPorts, source: Run, { stepId, side }: CheckpointRef): Promise<Run> {
-  const refusal = rollbackFault(source) ?? (await sessionFault(store, source.tenant, source));
+  const refusal = rolledBackRunFault(source) ?? (await sessionFault(store, source.tenant, source));
   if (refusal !== null) throw new FaultError(refusal);
   const { tenant, id } = source;
   const position = findStep(source, stepId as StepId)?.checkpoint?.position ?? 0;

@@ -12,12 +12,12 @@ import type { CheckpointFilter } from "../api/checkpoint-api.ts";
 import type { CheckpointView, StateSelector } from "../api/state-api.ts";
 import { AcceptedEvents, plannedTool } from "../journal/accepted-events.ts";
 import { loadRun } from "../journal/load-run.ts";
-import { type CaptureOwner, readCaptureTag } from "../resources/capture-tag.ts";
+import { type CaptureOwner, readCaptureTag } from "../resources/capture-owner.ts";
 import type { StateVersion, VersionedState } from "../state/project-states.ts";
 import { snapshotId } from "../state/snapshot-id.ts";
 import { snapshotVerbs } from "../state/snapshot-verbs.ts";
 import { EventPageCache } from "../state/state-history.ts";
-import { openState } from "../state/state-view.ts";
+import { openState } from "../state/view-state.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 import { takenSnapshot } from "./taken-snapshot.ts";
 
@@ -62,7 +62,7 @@ export function checkpointNotFound(what: string): FaultError {
   return new FaultError(fault("CHECKPOINT_NOT_FOUND", message));
 }
 
-/** Orders by version, because clocks of workers differ. Calls that changed only files follow the version they left. */
+/** Orders by version, because clocks of workers differ. A call that changed only files comes after the version that was current. */
 function compareCheckpoints(left: CheckpointView, right: CheckpointView): number {
   if (left.version !== right.version) return left.version - right.version;
   const [leftMade, rightMade] = [left, right].map(({ changes }) => changes > 0);

@@ -5,9 +5,9 @@ import {
   type ProjectLockEvent,
   projectLockPut,
   unlockedProject,
-} from "../../core/settings/project-closure.ts";
+} from "../../core/settings/project-lock.ts";
 import type { Snapshot } from "../../core/state/snapshot.ts";
-import type { RecordedVersion } from "../../core/state/snapshot-bundle.ts";
+import type { RecordedVersion } from "../../core/state/version-bundle.ts";
 import type { Entry } from "../../core/store/store.ts";
 import type { ProjectLock, ProjectLockRow, ProjectRow } from "../../core/store/tables.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";

@@ -7,7 +7,7 @@ import { notDone } from "../../core/values/fault.ts";
 import type { RunId, StepId } from "../../core/values/ids.ts";
 import type { Json } from "../../core/values/json.ts";
 import { lazyCel } from "../../expression/lazy-cel.ts";
-import { simulationStore } from "../../store/simulation/simulation-store.ts";
+import { overlayStore } from "../../store/simulation/overlay-store.ts";
 import type { Simulation, SubmitOptions } from "../api/engine-api.ts";
 import { ToolRegistry } from "../call/tool-registry.ts";
 import { loadRun } from "../journal/load-run.ts";
@@ -17,7 +17,7 @@ import { neverHalted } from "../rules/halt-cache.ts";
 import { LeasedRuns } from "../worker/leased-runs.ts";
 import { waitForResult } from "../worker/wait-for-result.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
-import { reportSimulation, type SimulationNotes } from "./simulation-report.ts";
+import { reportSimulatedPlan, type SimulationNotes } from "./report-simulated-plan.ts";
 
 export interface SimulateOptions extends SubmitOptions {
   /**
@@ -43,7 +43,7 @@ export async function simulatePlan(
 ): Promise<Simulation> {
   const { ports, notes, id, result } = await runSimulation(real, plan, principal, options, live);
   const { run } = await loadRun(ports.store, principal.tenant, id);
-  return reportSimulation(ports, run, result, notes);
+  return reportSimulatedPlan(ports, run, result, notes);
 }
 
 /** A simulated run that has gone as far as it can, and the store that has it. */
@@ -77,7 +77,7 @@ export async function runSimulation(
 }
 
 function simulationPorts(real: WorkerPorts, tools: readonly Tool[], { held }: SimulationNotes): WorkerPorts {
-  const store = simulationStore(real.store);
+  const store = overlayStore(real.store);
   return {
     ...real,
     store,

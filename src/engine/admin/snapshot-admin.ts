@@ -12,9 +12,9 @@ import { readSnapshotContents, snapshotSlices } from "../state/slice-snapshots.t
 import { parseSnapshotId, snapshotId } from "../state/snapshot-id.ts";
 import { snapshotVerbs } from "../state/snapshot-verbs.ts";
 import { STATE_LOAD_TOOL } from "../state/state-tools.ts";
-import { assertSeesAllState } from "../state/state-view.ts";
+import { assertSeesAllState } from "../state/view-state.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
-import { atCheckpoint, type CheckpointContext } from "./state-checkpoints.ts";
+import { atCheckpoint, type CheckpointContext } from "./checkpoint-admin.ts";
 import { takenSnapshot } from "./taken-snapshot.ts";
 
 /** Calls a tool of the engine by a run of its own. */

@@ -1,5 +1,5 @@
+import type { PlanFinding, PlanTerms } from "../../core/plan/analyse-plan.ts";
 import type { PlanBounds } from "../../core/plan/plan-bounds.ts";
-import type { PlanFinding, PlanTerms } from "../../core/plan/plan-findings.ts";
 import type { JsonObject } from "../../core/values/json.ts";
 import type { PrincipalInput } from "./principal-input.ts";
 

@@ -27,6 +27,7 @@ import type { Halts } from "./halt-api.ts";
 import type { EngineLists, GateView } from "./list-api.ts";
 import type { NamedSessions } from "./named-sessions-api.ts";
 import type { Observer, ObserverReport } from "./observer.ts";
+import type { HostReport, OpenRun, OpenRunOptions } from "./open-run-api.ts";
 import type { OutcomeWithOutput } from "./outcome-with-output.ts";
 import type { TenantPolicies } from "./policy-api.ts";
 import type { PrincipalInput } from "./principal-input.ts";
@@ -36,7 +37,6 @@ import type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from 
 import type { ForgetOptions, RetentionReport } from "./retention-report.ts";
 import type { RunHandle } from "./run-handle-api.ts";
 import type { Schedules } from "./schedule-api.ts";
-import type { HostReport, OpenRun, OpenRunOptions } from "./session-api.ts";
 import type { Simulation } from "./simulation-api.ts";
 import type { StateSelector, StateVersionSelector, StateView } from "./state-api.ts";
 import type { TenantSettings } from "./tenant-settings.ts";

@@ -2,7 +2,7 @@ import { modes } from "../../core/values/effect.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import { isName, nameRule } from "../../core/values/is-name.ts";
 import { labelProblems } from "./label-problems.ts";
-import type { OpenRunOptions } from "./session-api.ts";
+import type { OpenRunOptions } from "./open-run-api.ts";
 
 const TEN_MINUTES_MS = 10 * 60 * 1000;
 /** A process whose calls all rest answers much faster. */

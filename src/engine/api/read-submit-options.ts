@@ -1,7 +1,7 @@
 import type { Intent } from "../../core/event/signal.ts";
 import { checkJson, valueLimits } from "../../core/json/check-json.ts";
 import { planLimits } from "../../core/plan/plan.ts";
-import { isQueueName, queueNameRule } from "../../core/store/fair-queue.ts";
+import { isQueueName, queueNameRule } from "../../core/store/select-fairly.ts";
 import { modes } from "../../core/values/effect.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import { isName, nameRule } from "../../core/values/is-name.ts";

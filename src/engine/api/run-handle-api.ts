@@ -3,7 +3,7 @@ import type { RunResult } from "../../core/run/run-result.ts";
 import type { TranscriptEntry } from "../../core/run/transcript.ts";
 import type { RunId, StepId } from "../../core/values/ids.ts";
 import type { BlobReference } from "../ports/plain-output.ts";
-import type { SessionTurn } from "./session-api.ts";
+import type { SessionTurn } from "./open-run-api.ts";
 import type { StepChange } from "./state-api.ts";
 
 /** The state of a run now, also while it still moves. */

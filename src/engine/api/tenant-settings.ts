@@ -3,14 +3,14 @@ import type { Mode } from "../../core/values/effect.ts";
 
 /** Settings of a tenant, made by its administrator. Plans and models cannot change them. */
 export interface TenantSettings {
-  /** The mode of its runs that needs people least. Default: human_gated. */
+  /** The least strict mode that its runs may have. Default: human_gated. */
   readonly mode?: Mode;
   /**
    * The roles whose principals are trusted with `auto_exec`. Runs of all others are at least `human_gated`.
    * Default: every principal is.
    */
   readonly autoExecRoles?: readonly string[];
-  /** The role that policies, retention, lifting and tenant-wide halts need. Default: every person may. */
+  /** The role that is needed to set policies, apply retention, lift halts and halt the tenant. Default: every person may. */
   readonly admin?: string;
   /** Tools that may act without approval in human_gated runs. */
   readonly trust?: readonly string[];

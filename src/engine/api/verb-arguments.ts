@@ -3,7 +3,7 @@ import { checkJson } from "../../core/json/check-json.ts";
 import { planLimits } from "../../core/plan/plan.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { JsonObject } from "../../core/values/json.ts";
-import { type EngineVerb, verbOptions } from "./read-options.ts";
+import { type EngineVerb, verbOptions } from "./verb-options.ts";
 
 /** The names of the arguments before the options, for each verb that a policy can hold. */
 const positional = {

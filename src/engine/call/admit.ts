@@ -15,11 +15,11 @@ import type { CallContext } from "./call-context.ts";
 import type { CallPorts } from "./call-ports.ts";
 import { type CallResources, captureForCall } from "./call-resources.ts";
 import { withCallLimits, withOneTallyUsage, withTallyUsage } from "./cost-estimate.ts";
+import { leaveSubAgents, withSameAct } from "./leave-sub-agents.ts";
 import { policyStatePointers, withStateForRules } from "./load-state-for-rules.ts";
 import { withoutTool } from "./missing-tool-fault.ts";
 import { withPins, withPreview } from "./preview-call.ts";
 import { proposalOf } from "./propose.ts";
-import { recordLeftAgents, withSameAct } from "./record-left-agents.ts";
 import { withStoredFacts } from "./stored-facts.ts";
 import { askVerifier } from "./verify.ts";
 
@@ -163,7 +163,7 @@ async function supplyFact(
       await context.confirmActs(actsToConfirm(mailbox.run, step, context.loadedAt));
       return proposal;
     case "left_acts":
-      await recordLeftAgents(mailbox.run, childRuns, (make) => mailbox.ask(() => make(ports.clock.now())));
+      await leaveSubAgents(mailbox.run, childRuns, (make) => mailbox.ask(() => make(ports.clock.now())));
       return proposal;
     case "same_act":
       return withSameAct(ports, mailbox.run, step, proposal);

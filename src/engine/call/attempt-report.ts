@@ -8,7 +8,7 @@ import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import type { Json } from "../../core/values/json.ts";
 import { jsonBytesAtMost, toStorableJson } from "../ports/storable-json.ts";
 import type { CallPorts } from "./call-ports.ts";
-import { readExternalChange } from "./read-external-change.ts";
+import { parseExternalChange } from "./parse-external-change.ts";
 
 /** The result of one attempt: how it ended, its cost, and the follow-up steps and notices that it asked for. */
 export interface AttemptReport {
@@ -111,7 +111,7 @@ export class AttemptLog {
   }
 
   addChange(change: ExternalChange): void {
-    const read = readExternalChange(change);
+    const read = parseExternalChange(change);
     if ("code" in read) throw this.#refused(read);
     this.#changes ??= [];
     this.#bound(this.#changes, this.#limits.changesPerStep, "changes");

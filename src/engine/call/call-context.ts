@@ -25,7 +25,7 @@ export interface CallContext {
 
   /** Returns the number of calls that have entered the road so far. */
   callsStarted(): number;
-  /** Returns the steps in flight without a `step.started` event, of the first `calls` calls or of all. */
+  /** Returns the steps whose call is in flight without a `step.started` event. `calls`: only among this number of first calls. */
   inFlight(calls?: number): readonly StepId[];
 
   /** Has recorded acts confirmed in the outside world, and records the answers. */
@@ -41,7 +41,7 @@ export interface CallContext {
   handlerStarted(owner: HandlerOwner, handler: RunningHandler): void;
   /** The attempt has ended, though its handler may still run. */
   attemptEnded(owner: HandlerOwner): void;
-  /** The handler has returned. `late`: its report, if the attempt had ended before. */
+  /** The handler has returned. `late`: its report, if the attempt ended before it. */
   handlerReturned(grant: Grant, late: AttemptReport | null): void;
 
   /** The handler of an act has returned, or was never called, and its end could not be recorded under the lease. */

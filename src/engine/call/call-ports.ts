@@ -4,7 +4,7 @@ import type { Claim } from "../../core/store/store.ts";
 import type { WorkerId } from "../../core/values/ids.ts";
 import type { DeliveredNotice } from "../api/delivered-notice.ts";
 import type { EngineLimits } from "../api/engine-limits.ts";
-import type { ResourcePorts } from "../resources/resource-ports.ts";
+import type { ResourceRestorePorts } from "../resources/resource-restore-ports.ts";
 import type { HaltCache } from "../rules/halt-cache.ts";
 import type { PolicyRegistry } from "../rules/policy-registry.ts";
 import type { SettingsByTenant } from "../rules/settings-by-tenant.ts";
@@ -14,7 +14,7 @@ import type { ToolRegistry } from "./tool-registry.ts";
 import type { VerbPort } from "./verb-tools.ts";
 
 /** The services that the stages of a call use. */
-export interface CallPorts extends ResourcePorts {
+export interface CallPorts extends ResourceRestorePorts {
   readonly dice: RandomSource;
   /** Measures durations: unlike the clock, it cannot be set. */
   readonly stopwatch: Stopwatch;

@@ -7,7 +7,7 @@ import { isReversal } from "../../core/run/step.ts";
 import { waitTimes } from "../../core/time/wait-times.ts";
 import { type Fault, fault } from "../../core/values/fault.ts";
 import { endingOfThrown, faultOfThrown } from "../ports/thrown-fault.ts";
-import { makeCaptureTag } from "../resources/capture-tag.ts";
+import { makeCaptureTag } from "../resources/capture-owner.ts";
 import type { CapturedResources } from "../resources/resource-registry.ts";
 import type { AttemptState } from "../state/attempt-state.ts";
 import type { AttemptReport } from "./attempt-report.ts";

@@ -19,7 +19,7 @@ export interface CallerFunction {
   readonly work: HostWork | null;
 }
 
-/** Returns why a step waits: its caller runs it by a function of its own or does it itself, and is not here; else null. */
+/** Returns the fault of a step that waits because the caller or host that does its work is not connected; else null. */
 export function awayFault({ cause, spec }: Step, tool: Tool | undefined, given: CallerFunction | null): Fault | null {
   const handler = cause?.by === "agent" ? cause.handler : undefined;
   if ((handler === undefined && tool?.external !== true) || cause?.by === "undo") return null;

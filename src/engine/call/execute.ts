@@ -20,7 +20,7 @@ import { expectedCost } from "./cost-estimate.ts";
 import { type HandlerListener, type HandlerWork, type RunningHandler, startHandler } from "./handler-attempt.ts";
 import { beginWork } from "./host-work.ts";
 import { previewInstant } from "./preview-call.ts";
-import { restoreBeforePlan } from "./restore-before-plan.ts";
+import { restoreRollbackTargets } from "./restore-rollback-targets.ts";
 import { timeLimitFor } from "./time-limit.ts";
 
 /** The report of an attempt. Null: the host of the agent does the work itself, and reports its end. */
@@ -164,7 +164,7 @@ function handlerWork(
   return {
     tool,
     handler: (context) => {
-      if (spec.kind === "rollback") return restoreBeforePlan(ports, run, { state, captured });
+      if (spec.kind === "rollback") return restoreRollbackTargets(ports, run, { state, captured });
       if (spec.kind === "verb") return executeVerb(ports, run, spec.name as HoldableVerb, input as JsonObject);
       if (undoes && tool.compensate !== null) {
         const done = input as unknown as Omit<CompletedAct, "changes"> & Partial<CompletedAct>;

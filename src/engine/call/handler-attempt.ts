@@ -11,7 +11,7 @@ import type { AttemptState } from "../state/attempt-state.ts";
 import { AttemptLog, type AttemptReport, type CostTerms } from "./attempt-report.ts";
 import type { CallPorts } from "./call-ports.ts";
 import { readOutput } from "./read-output.ts";
-import { type SnapshotPlace, snapshotWithin } from "./snapshot-within.ts";
+import { type SnapshotPlace, snapshotForCall } from "./snapshot-for-call.ts";
 import type { TimeLimit } from "./time-limit.ts";
 
 export interface HandlerWork extends TimeLimit {
@@ -256,7 +256,7 @@ class HandlerContext implements ToolContext {
     this.dispatch = (event, payload) => requireState(state).dispatch(event, payload);
     this.resource = (name: string) => requireResources(captured).handle(name) as never;
     this.random = attemptRandom(given, seed);
-    this.snapshot = (options = {}) => snapshotWithin(ports, work, this, options);
+    this.snapshot = (options = {}) => snapshotForCall(ports, work, this, options);
     this.#attempt = attempt;
     this.#traceparent = traceparent;
     Object.defineProperties(this, HandlerContext.#lazy);

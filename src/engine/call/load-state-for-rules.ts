@@ -2,7 +2,7 @@ import type { Proposal } from "../../core/call/proposal.ts";
 import { stateConditions } from "../../core/plan/condition.ts";
 import type { Run, Step } from "../../core/run/run.ts";
 import { resolveStatePointer } from "../../core/state/named-state-pointers.ts";
-import { readStateValue, recordedPointer } from "../../core/state/policy-state.ts";
+import { readStateValue, recordedPointer } from "../../core/state/read-state-value.ts";
 import { worseEffect } from "../../core/values/effect.ts";
 import { openRunState } from "../state/attempt-state.ts";
 import type { CallPorts } from "./call-ports.ts";

@@ -1,5 +1,5 @@
 import type { HandlerResult } from "../../core/decide/handler-result.ts";
-import type { OutputContents } from "../../core/event/output-contents.ts";
+import type { OutputBlobs } from "../../core/event/output-blobs.ts";
 import type { Parsed } from "../../core/ports/schema.ts";
 import type { Tool } from "../../core/tool/tool.ts";
 import { type Fault, fault } from "../../core/values/fault.ts";
@@ -46,7 +46,7 @@ function sizeFlaw(
   { limits: { outputBytes: most } }: Pick<CallPorts, "limits">,
   { name }: Tool,
   output: Json,
-  contents: OutputContents | null,
+  contents: OutputBlobs | null,
 ): Fault | null {
   let bytes = jsonBytesAtMost(output) <= most ? 0 : Buffer.byteLength(JSON.stringify(output));
   for (const content of Object.values(contents ?? {})) bytes += content.length;
@@ -63,7 +63,7 @@ function acceptsAnything({ json }: Tool["output"]): boolean {
 const ANNOTATIONS: ReadonlySet<string> = new Set(["$schema", "$id", "$comment", "title", "description", "examples"]);
 
 /** Returns the bytes that an output still refers to: its schema or `redact` may have removed references. */
-function contentsOf(output: Json, contents: OutputContents): OutputContents {
+function contentsOf(output: Json, contents: OutputBlobs): OutputBlobs {
   const text = JSON.stringify(output);
   return Object.fromEntries(Object.entries(contents).filter(([sha256]) => text.includes(`"blob":"${sha256}"`)));
 }

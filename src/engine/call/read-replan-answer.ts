@@ -1,12 +1,12 @@
 import type { ReplanFact } from "../../core/decide/replan-run.ts";
+import { analysePlan } from "../../core/plan/analyse-plan.ts";
 import { checkPlan } from "../../core/plan/check-plan.ts";
 import { type Plan, type PlanStep, planLimits } from "../../core/plan/plan.ts";
 import type { PlanMember } from "../../core/plan/plan-context.ts";
-import { analysePlan } from "../../core/plan/plan-findings.ts";
 import { planInvalidFault } from "../../core/plan/plan-invalid-fault.ts";
 import { isSamePlan, outcomeBindingProblem, renameTakenSteps } from "../../core/plan/rename-taken-steps.ts";
 import { stepKinds } from "../../core/plan/step-kinds.ts";
-import { stepsWithActsBelow } from "../../core/plan/steps-with-acts-below.ts";
+import { stepsWithActingChildRuns } from "../../core/plan/steps-with-acting-child-runs.ts";
 import type { Run } from "../../core/run/run.ts";
 import { type Fault, fault } from "../../core/values/fault.ts";
 import { isJsonObject, type Json } from "../../core/values/json.ts";
@@ -37,7 +37,7 @@ function readAddedPlan(ports: CallPorts, run: Run, raw: Json): ReplanFact {
   const terms = { mode: run.mode, ...(run.deadline_at !== null && { deadlineMs: run.deadline_at - clock.now() }) };
   const errors = analysePlan(plan, toolbox.callable, terms).findings.filter(({ severity }) => severity === "error");
   if (errors.length > 0) return refuse(errors.map(({ message }) => message).join("; "), errors as unknown as Json);
-  const hidden = stepsWithActsBelow(plan, toolbox.callable);
+  const hidden = stepsWithActingChildRuns(plan, toolbox.callable);
   if (hidden.length > 0) return refuse(hiddenActsText(hidden));
   const bound = outcomeBindingProblem(plan);
   if (bound !== null) return refuse(bound);

@@ -26,11 +26,12 @@ export async function walkRoad(context: CallContext, step: Step): Promise<void> 
     // of its start. A step without a handler, such as an assertion, ends here.
     const admitting = admit(context, step, proposal, resources);
     const { grant } = admitting instanceof Promise ? await admitting : admitting;
-    resources.captured?.markOnRecord(grant !== null); // Else no event names them, and `release` drops them.
+    resources.captured?.markOnRecord(grant !== null); // Without a grant no event names the captures, so `release` drops them.
     if (grant === null) return; // The call does not start now: it is held, refused, waiting, answered or already over.
     if (isAct(grant)) act = grant;
 
-    // Opens a draft of the state, and writes the send marker of an act. An obstacle ends the attempt without a call.
+    // Opens a draft of the state, and writes the send marker of an act. If the call cannot be made,
+    // `obstacle` is the report that `commit` records.
     const acquiring = acquire(context, step, grant, resources);
     const obstacle = acquiring instanceof Promise ? await acquiring : acquiring;
 

@@ -2,7 +2,7 @@ import type { Rules } from "../../core/call/guard.ts";
 import { type Decision, decide } from "../../core/decide/decide.ts";
 import type { Run } from "../../core/run/run.ts";
 import { type Batch, newBatch, type QueuedCommand } from "./batch.ts";
-import { needsOwnEntry, sharesGate } from "./entry-sharing.ts";
+import { needsOwnEntry, sharesGate } from "./needs-own-entry.ts";
 
 /** Limits the size of an append. A thousand steps that end together still share a sync. */
 const EVENTS_PER_APPEND_MAX = 1024;

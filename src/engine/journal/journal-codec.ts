@@ -3,8 +3,12 @@ import { EVENT_VERSION, type Event } from "../../core/event/event.ts";
 import type { SignalSent } from "../../core/event/signal.ts";
 import type { BackupEvent } from "../../core/settings/backup.ts";
 import type { HaltEvent } from "../../core/settings/halt.ts";
+
+
 import type { NamedSessionEvent } from "../../core/settings/named-session.ts";
-import type { ProjectLockEvent } from "../../core/settings/project-closure.ts";
+import type { ProjectLockEvent } from "../../core/settings/project-lock.ts";
+
+
 import type { RetentionEvent } from "../../core/settings/retention-events.ts";
 import type { ScheduleEvent } from "../../core/settings/schedule.ts";
 import type { PolicyEvent } from "../../core/settings/tenant-policies.ts";

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { OutputContents } from "../../core/event/output-contents.ts";
+import type { OutputBlobs } from "../../core/event/output-blobs.ts";
 import type { ReuseSource } from "../../core/event/reuse-source.ts";
 import type { Store } from "../../core/store/store.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
@@ -33,7 +33,7 @@ async function findContent(store: Store, tenant: Tenant, run: RunId, sha256: str
     for (const stored of page) {
       if (!OUTPUT_EVENTS.has(stored.type) || stored.body === null) continue;
       const event = journal.openInline(stored) ?? (await journal.open(stored, store));
-      const { contents, reused } = event as { readonly contents?: OutputContents; readonly reused?: ReuseSource };
+      const { contents, reused } = event as { readonly contents?: OutputBlobs; readonly reused?: ReuseSource };
       const content = contents?.[sha256];
       if (content !== undefined) return { content, sources };
       if (reused !== undefined && JSON.stringify(event).includes(sha256)) sources.push(reused.run);

@@ -25,8 +25,8 @@ import type { LoadedRun } from "./load-run.ts";
 import type { MailboxListener } from "./mailbox-listener.ts";
 import { type EntryTerms, makeEntry } from "./make-entry.ts";
 import { mayContinue, RESULTS_AHEAD_MAX } from "./may-continue.ts";
+import { publishStateChanges } from "./publish-state-changes.ts";
 import { readNewEvents } from "./read-new-events.ts";
-import { refreshProjectStates } from "./refresh-project-states.ts";
 
 /**
  * The only way to change a run. Commands queue here and are decided in order on the latest run; one append is in flight
@@ -268,7 +268,7 @@ export class RunMailbox {
   #landed(sent: Batch, batch: Batch | null, head: Uint8Array, flush: Entry["flush"], claimed: boolean): void {
     this.#run = sent.after;
     this.#stored = sent.after;
-    refreshProjectStates(this.#ports.projects, sent);
+    publishStateChanges(this.#ports.projects, sent);
     if (flush === "hard") {
       this.#onDisk = sent.after.position;
       this.#synced = this.#onDisk;

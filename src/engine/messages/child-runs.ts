@@ -17,9 +17,9 @@ import { loadRun } from "../journal/load-run.ts";
 import { readSignalBox } from "../journal/signal-box.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
-import { tellLeftActs } from "./left-acts-below.ts";
 import { sendSignal } from "./send-signal.ts";
 import { acceptCancelledChild, readPlan, submitChildRun } from "./submit-run.ts";
+import { tellLeftActs } from "./tell-left-acts.ts";
 
 /** Starts the child runs of leased runs, and delivers notices between parents and children. */
 export function makeChildRuns(ports: WorkerPorts, leasedRuns: LeasedRuns, strict: boolean): ChildRunPort {

@@ -1,11 +1,11 @@
 import type { ReplanTerms } from "../../core/event/replan.ts";
-import type { Reason } from "../../core/json/reason-list.ts";
+import type { Reason } from "../../core/json/problem-list.ts";
 import type { CheckedPlan } from "../../core/plan/check-plan.ts";
 import type { Plan } from "../../core/plan/plan.ts";
 import type { PlanCache } from "../../core/plan/plan-cache.ts";
 import type { KnownTools } from "../../core/plan/plan-context.ts";
 import { outcomeBindingProblem, renameTakenSteps } from "../../core/plan/rename-taken-steps.ts";
-import { stepsWithActsBelow } from "../../core/plan/steps-with-acts-below.ts";
+import { stepsWithActingChildRuns } from "../../core/plan/steps-with-acting-child-runs.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { JsonObject } from "../../core/values/json.ts";
 import { type ReplanOptions, replanLimits } from "../api/replan-options.ts";
@@ -75,7 +75,7 @@ export function checkWithFallbacks(
   const first = plans.check(plan, context);
   const isReplaceable = given !== undefined || replan.replan !== undefined;
   if (first.ok && first.plan.atomicity === "plan" && isReplaceable) return { ok: false, reasons: [atomicReason("")] };
-  const hidden = first.ok && isReplaceable ? stepsWithActsBelow(first.plan, tools) : [];
+  const hidden = first.ok && isReplaceable ? stepsWithActingChildRuns(first.plan, tools) : [];
   if (hidden.length > 0) return { ok: false, reasons: [{ path: "/steps", message: hiddenActsText(hidden) }] };
   if (!first.ok || given === undefined) return first.ok ? { ok: true, plan: first.plan, fallbacks: [] } : first;
   if (!Array.isArray(given) || given.length > replanLimits.fallbacks)
@@ -89,7 +89,7 @@ export function checkWithFallbacks(
       for (const { path, message } of checked.reasons) reasons.push({ path: `/fallbacks/${at}${path}`, message });
       continue;
     }
-    const hiddenHere = stepsWithActsBelow(checked.plan, tools);
+    const hiddenHere = stepsWithActingChildRuns(checked.plan, tools);
     if (hiddenHere.length > 0) reasons.push({ path: `/fallbacks/${at}/steps`, message: hiddenActsText(hiddenHere) });
     if (checked.plan.atomicity === "plan") reasons.push(atomicReason(`/fallbacks/${at}`));
     const bound = outcomeBindingProblem(checked.plan);

@@ -2,7 +2,7 @@ import type { Principal } from "../../core/approval/principal.ts";
 import type { CommandOf } from "../../core/decide/command.ts";
 import { canonicalJson } from "../../core/json/canonical-json.ts";
 import { checkJson, valueLimits } from "../../core/json/check-json.ts";
-import type { Reason } from "../../core/json/reason-list.ts";
+import type { Reason } from "../../core/json/problem-list.ts";
 import type { CheckedPlan } from "../../core/plan/check-plan.ts";
 import { type Plan, planStep } from "../../core/plan/plan.ts";
 import type { KnownTools } from "../../core/plan/plan-context.ts";

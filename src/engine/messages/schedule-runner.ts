@@ -15,7 +15,7 @@ import {
   scheduleProblem,
   schedulePuts,
 } from "../../core/settings/schedule.ts";
-import { defaultQueue } from "../../core/store/fair-queue.ts";
+import { defaultQueue } from "../../core/store/select-fairly.ts";
 import type { Check, Claim, Entry } from "../../core/store/store.ts";
 import type { RequestRow, ScheduleRow } from "../../core/store/tables.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";

@@ -11,7 +11,7 @@ import { checkPlan } from "../../core/plan/check-plan.ts";
 import type { Plan } from "../../core/plan/plan.ts";
 import { planInvalidFault } from "../../core/plan/plan-invalid-fault.ts";
 import type { Run } from "../../core/run/run.ts";
-import { defaultQueue } from "../../core/store/fair-queue.ts";
+import { defaultQueue } from "../../core/store/select-fairly.ts";
 import type { RequestRow } from "../../core/store/tables.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Instant, RunId, Tenant } from "../../core/values/ids.ts";

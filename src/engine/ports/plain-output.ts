@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { OutputContents } from "../../core/event/output-contents.ts";
+import type { OutputBlobs } from "../../core/event/output-blobs.ts";
 import { unsafeKeyProblem, valueLimits } from "../../core/json/check-json.ts";
 import { isPlainObject } from "../../core/json/plain-object.ts";
 import { isWellFormed, toWellFormed } from "../../core/json/well-formed-text.ts";
@@ -23,7 +23,7 @@ export interface OmittedValue {
 export interface PlainOutput {
   readonly value: Json;
   /** Null: the value refers to no bytes. */
-  readonly contents: OutputContents | null;
+  readonly contents: OutputBlobs | null;
 }
 
 /**
@@ -119,7 +119,7 @@ class OutputCopier {
   readonly #open: object[] = [];
   #contents: Record<string, string> | null = null;
 
-  get contents(): OutputContents | null {
+  get contents(): OutputBlobs | null {
     return this.#contents;
   }
 

@@ -12,7 +12,7 @@ import type { Tool } from "../../core/tool/tool.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import type { Digest } from "../../core/values/ids.ts";
 import { faultOfThrown } from "../ports/thrown-fault.ts";
-import type { CaptureStatus } from "./capture-tag.ts";
+import type { CaptureStatus } from "./capture-owner.ts";
 
 /** The resources of an engine, by the name that tools use. Calls that share a resource run one after the other. */
 export class ResourceRegistry {

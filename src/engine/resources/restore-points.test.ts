@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Capture, Resource } from "../../core/ports/resource.ts";
 import { FaultError } from "../../core/values/fault.ts";
 import { memoryStore } from "../../store/memory/memory-store.ts";
-import { makeCaptureTag } from "./capture-tag.ts";
-import type { ResourcePorts } from "./resource-ports.ts";
+import { makeCaptureTag } from "./capture-owner.ts";
+import type { ResourceRestorePorts } from "./resource-restore-ports.ts";
 import { RestorePoints, type RestoreTarget } from "./restore-points.ts";
 
 const run = { tenant: "acme", id: "run_1", origin: "run_1", project: null, steps: [], index: new Map() };
@@ -12,7 +12,7 @@ const target = {
   step: { spec: { step_id: "a" }, checkpoint: { before: 0, after: 0, position: 3, captures: [] } },
   side: "before",
 } as unknown as RestoreTarget;
-const ports = { store: memoryStore() } as unknown as ResourcePorts;
+const ports = { store: memoryStore() } as unknown as ResourceRestorePorts;
 const files = (captures: readonly Capture[], isComplete: boolean) =>
   ({ name: "files", kept: async () => ({ captures, isComplete }) }) as unknown as Resource;
 const later = {

@@ -3,8 +3,8 @@ import { findStep, type Run, runStateKey, type Step } from "../../core/run/run.t
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Instant, RunId, Tenant } from "../../core/values/ids.ts";
 import { loadEventAt, loadRun } from "../journal/load-run.ts";
-import { type CaptureOwner, readCaptureTag } from "./capture-tag.ts";
-import type { ResourcePorts } from "./resource-ports.ts";
+import { type CaptureOwner, readCaptureTag } from "./capture-owner.ts";
+import type { ResourceRestorePorts } from "./resource-restore-ports.ts";
 
 /** A call, and the side of it to restore. */
 export interface RestoreTarget {
@@ -15,7 +15,7 @@ export interface RestoreTarget {
 
 /** Returns the changes in resources between two calls, by the names that tools use. */
 export async function diffFiles(
-  ports: ResourcePorts,
+  ports: ResourceRestorePorts,
   from: RestoreTarget,
   to: RestoreTarget,
 ): Promise<Readonly<Record<string, readonly ResourceDifference[]>>> {
@@ -30,11 +30,11 @@ export async function diffFiles(
 
 /** Finds the capture to restore for a call. A call that changed no resource lies between calls that did. */
 export class RestorePoints {
-  readonly #ports: ResourcePorts;
+  readonly #ports: ResourceRestorePorts;
   readonly #target: RestoreTarget;
   readonly #runs = new Map<RunId, Run | null>();
 
-  constructor(ports: ResourcePorts, target: RestoreTarget) {
+  constructor(ports: ResourceRestorePorts, target: RestoreTarget) {
     this.#ports = ports;
     this.#target = target;
     this.#runs.set(target.run.id, target.run);

@@ -1,7 +1,7 @@
 import type { StateRestore } from "../../core/state/state-change.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import { isStoreFault } from "../journal/append-errors.ts";
-import type { ResourcePorts } from "./resource-ports.ts";
+import type { ResourceRestorePorts } from "./resource-restore-ports.ts";
 import { RestorePoints, type RestoreTarget } from "./restore-points.ts";
 
 /** The fields of the event that records restored resources. Null: no resource had changed. */
@@ -13,7 +13,7 @@ export type RestoredResources = Required<Pick<StateRestore, "captures" | "closin
  * happens completely or not at all.
  */
 export async function restoreResourcesAt<Answer>(
-  ports: ResourcePorts,
+  ports: ResourceRestorePorts,
   target: RestoreTarget,
   tag: string,
   record: (files: RestoredResources) => Promise<Answer>,
@@ -38,7 +38,7 @@ export async function restoreResourcesAt<Answer>(
 }
 
 /** Throws if the run changed resources on another host: they cannot be restored here. */
-function assertOnThisHost({ resources }: ResourcePorts, { run }: RestoreTarget): void {
+function assertOnThisHost({ resources }: ResourceRestorePorts, { run }: RestoreTarget): void {
   for (const [name, host] of Object.entries(run.bound))
     if (!resources.byName.some(([, resource]) => resource.name === name && resource.host === host))
       throw new FaultError(otherHostFault(name, host));

@@ -1,6 +1,6 @@
 import type { Run } from "../../core/run/run.ts";
 import { findHalt, type HaltFact, noHalts, notHalted } from "../../core/settings/halt.ts";
-import { unlockedProject } from "../../core/settings/project-closure.ts";
+import { unlockedProject } from "../../core/settings/project-lock.ts";
 import { type Check, type StoredRow, sharedTenant } from "../../core/store/store.ts";
 import type { HaltRow, ProjectLockRow } from "../../core/store/tables.ts";
 import { waitTimes } from "../../core/time/wait-times.ts";

@@ -28,7 +28,7 @@ export class SettingsByTenant {
     return this.#allowances.get(tenant) ?? this.#allowance;
   }
 
-  /** Returns the mode that the runs of a principal may have at most: the one that needs people least. */
+  /** Returns the least strict mode that the runs of a principal may have. */
   mode({ tenant, roles = [] }: Pick<Principal, "tenant" | "roles">): Mode {
     const { mode = "human_gated", autoExecRoles } = this.#of(tenant);
     const isTrusted = autoExecRoles === undefined || roles.some((role) => autoExecRoles.includes(role));

@@ -10,15 +10,15 @@ import type { RequestRow, RunRow } from "../../core/store/tables.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Digest, Instant, RunId } from "../../core/values/ids.ts";
 import { labelFields } from "../api/label-problems.ts";
-import type { OpenRunOptions } from "../api/session-api.ts";
-import { recordLeftAgents } from "../call/record-left-agents.ts";
+import type { OpenRunOptions } from "../api/open-run-api.ts";
+import { leaveSubAgents } from "../call/leave-sub-agents.ts";
 import { ConditionFailedError } from "../journal/append-errors.ts";
 import { newRun } from "../journal/load-run.ts";
 import { RunMailbox } from "../journal/run-mailbox.ts";
 import { loadRunUnlessErased } from "../messages/attach-to-run.ts";
-import { currentRun, tellSubAgent } from "../messages/left-acts-below.ts";
 import { submissionMode } from "../messages/submission-mode.ts";
 import { ownRules } from "../messages/submit-run.ts";
+import { currentRun, tellSubAgent } from "../messages/tell-left-acts.ts";
 import { digestOfJson } from "../ports/digest.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
@@ -107,7 +107,7 @@ async function readSegment(ports: WorkerPorts, principal: Principal, row: Stored
 async function actsLeftBefore(leasedRuns: LeasedRuns, full: Run | null): Promise<readonly LeftAct[]> {
   if (full === null || !full.closed?.continues) return [];
   const acts = [...inheritedActs(full)];
-  await recordLeftAgents(full, leasedRuns.childRuns, async (make) => acts.push(...make(full.accepted_at).acts));
+  await leaveSubAgents(full, leasedRuns.childRuns, async (make) => acts.push(...make(full.accepted_at).acts));
   return acts;
 }
 

@@ -6,9 +6,9 @@ import type { Run } from "../../core/run/run.ts";
 import { stricterMode } from "../../core/values/effect.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Instant, RunId, StepId } from "../../core/values/ids.ts";
-import type { OpenRunOptions, ParentCall } from "../api/session-api.ts";
+import type { OpenRunOptions, ParentCall } from "../api/open-run-api.ts";
 import { childRunId } from "../call/child-run-port.ts";
-import { recordLeftAgents } from "../call/record-left-agents.ts";
+import { leaveSubAgents } from "../call/leave-sub-agents.ts";
 import { loadRun } from "../journal/load-run.ts";
 import { parentOf } from "../messages/child-runs.ts";
 import { inheritedRestoration } from "../messages/submit-run.ts";
@@ -70,7 +70,7 @@ export async function recordDelegation(
       child,
     }));
     if (need === null) return inheritedActs(after);
-    await recordLeftAgents(after, leasedRuns.childRuns, (make) =>
+    await leaveSubAgents(after, leasedRuns.childRuns, (make) =>
       leasedRuns.command(tenant, id, () => make(ports.clock.now())),
     );
   }

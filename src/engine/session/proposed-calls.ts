@@ -3,14 +3,14 @@ import type { ProposedCall } from "../../core/decide/command.ts";
 import type { AgentCause, CallName } from "../../core/event/session.ts";
 import { checkJson } from "../../core/json/check-json.ts";
 import { planLimits, planStep } from "../../core/plan/plan.ts";
-import { callKey, findCallStep, isSameCall, reusedNameFault } from "../../core/run/call-name.ts";
+import { callKey, findCallStep, isSameCall, reusedNameFault } from "../../core/run/find-call-step.ts";
 import type { Run, Step } from "../../core/run/run.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import type { StepId } from "../../core/values/ids.ts";
 import { isName, nameRule } from "../../core/values/is-name.ts";
 import { isJsonObject, type Json, type JsonObject, sameJson } from "../../core/values/json.ts";
-import { assertKnownFields } from "../api/read-options.ts";
-import type { AgentCall, BeginCallOptions, CallsOptions, CallTurnOptions } from "../api/session-api.ts";
+import type { AgentCall, BeginCallOptions, CallsOptions, CallTurnOptions } from "../api/open-run-api.ts";
+import { assertKnownFields } from "../api/verb-options.ts";
 import type { CallPorts } from "../call/call-ports.ts";
 import { digestOfJson } from "../ports/digest.ts";
 

@@ -6,7 +6,7 @@ import type { Run } from "../../core/run/run.ts";
 import type { Store } from "../../core/store/store.ts";
 import type { StepId } from "../../core/values/ids.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/values/json.ts";
-import type { SessionModelCall } from "../api/session-api.ts";
+import type { SessionModelCall } from "../api/open-run-api.ts";
 import { JournalCodec } from "../journal/journal-codec.ts";
 import { readEventPages } from "../journal/load-run.ts";
 

@@ -1,15 +1,13 @@
 import type { Principal } from "../../core/approval/principal.ts";
 import type { AgentCause, CallName } from "../../core/event/session.ts";
 import { type CallAnswer, callAnswer } from "../../core/run/call-answer.ts";
-import { callKey, findCallStep, isSameCall, reusedNameFault } from "../../core/run/call-name.ts";
+import { callKey, findCallStep, isSameCall, reusedNameFault } from "../../core/run/find-call-step.ts";
 import type { Run, Step } from "../../core/run/run.ts";
 import type { RunResult } from "../../core/run/run-result.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { RunId, StepId } from "../../core/values/ids.ts";
 import type { JsonObject } from "../../core/values/json.ts";
 import type { AskModel, ModelAnswer, ModelCallOptions } from "../api/model-api.ts";
-import { readOpenRunOptions } from "../api/read-open-run-options.ts";
-import { readReason } from "../api/read-reason.ts";
 import type {
   AgentCall,
   BeginCallOptions,
@@ -24,7 +22,9 @@ import type {
   OpenRun,
   OpenRunOptions,
   SessionTurn,
-} from "../api/session-api.ts";
+} from "../api/open-run-api.ts";
+import { readOpenRunOptions } from "../api/read-open-run-options.ts";
+import { readReason } from "../api/read-reason.ts";
 import type { CallerFunction } from "../call/caller-function.ts";
 import { type HostWork, isWorkOf, newHostWork } from "../call/host-work.ts";
 import { loadRun } from "../journal/load-run.ts";

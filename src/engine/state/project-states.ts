@@ -1,8 +1,8 @@
 import type { Patch } from "../../core/state/patch.ts";
 import { applyPatch, EMPTY_STATE, type ProjectState } from "../../core/state/project-state.ts";
-import type { SliceFolds } from "../../core/state/slice-fold.ts";
-import type { RecordedVersion, SnapshotPointer } from "../../core/state/snapshot-bundle.ts";
+import type { SliceSums } from "../../core/state/slice-sums.ts";
 import type { StateChange } from "../../core/state/state-change.ts";
+import type { RecordedVersion, SnapshotPointer } from "../../core/state/version-bundle.ts";
 import type { Store } from "../../core/store/store.ts";
 import type { ProjectRow, StatePoint } from "../../core/store/tables.ts";
 import { assert } from "../../core/values/assert.ts";
@@ -28,7 +28,7 @@ const RECENT_VERSIONS_MAX = 1000;
 const IDLE_STATES_MAX = 500;
 
 export interface ProjectStateOptions {
-  readonly folds: SliceFolds;
+  readonly folds: SliceSums;
   /** The number of versions between two snapshots. */
   readonly every: number;
   /** The number of versions that a first read loads. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Patch } from "../../core/state/patch.ts";
 import { applyPatch, EMPTY_STATE } from "../../core/state/project-state.ts";
-import type { RecordedVersion, SnapshotPointer } from "../../core/state/snapshot-bundle.ts";
+import type { RecordedVersion, SnapshotPointer } from "../../core/state/version-bundle.ts";
 import type { Instant, RunId, Tenant } from "../../core/values/ids.ts";
 import { memoryStore } from "../../store/memory/memory-store.ts";
 import { writeSnapshot } from "./snapshot-writer.ts";

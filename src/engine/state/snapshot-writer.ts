@@ -5,7 +5,7 @@ import {
   encodeState,
   type RecordedVersion,
   type SnapshotPointer,
-} from "../../core/state/snapshot-bundle.ts";
+} from "../../core/state/version-bundle.ts";
 import type { Store } from "../../core/store/store.ts";
 import type { StatePoint } from "../../core/store/tables.ts";
 import type { Digest, Tenant } from "../../core/values/ids.ts";

@@ -1,13 +1,13 @@
 import type { Event } from "../../core/event/event.ts";
 import type { ProjectState } from "../../core/state/project-state.ts";
+import type { StateChange } from "../../core/state/state-change.ts";
 import {
   decodeBundle,
   decodeState,
   type RecordedVersion,
-  type SnapshotBundle,
   type SnapshotPointer,
-} from "../../core/state/snapshot-bundle.ts";
-import type { StateChange } from "../../core/state/state-change.ts";
+  type VersionBundle,
+} from "../../core/state/version-bundle.ts";
 import type { Store, StoredEvent } from "../../core/store/store.ts";
 import type { StatePoint } from "../../core/store/tables.ts";
 import { assert } from "../../core/values/assert.ts";
@@ -58,7 +58,7 @@ export async function readStateHistory(
 }
 
 /** A read part of the history, with its snapshot; null if it was read from an event. */
-interface HistoryPart extends SnapshotBundle {
+interface HistoryPart extends VersionBundle {
   readonly kept: SnapshotPointer | null;
 }
 
@@ -135,7 +135,7 @@ class SnapshotBundles {
   }
 
   /** Returns the versions up to a point, or null if the blob is gone or ends at another point. */
-  async bundle({ changes }: SnapshotPointer, point: StatePoint): Promise<SnapshotBundle | null> {
+  async bundle({ changes }: SnapshotPointer, point: StatePoint): Promise<VersionBundle | null> {
     const text = await this.read(changes);
     const bundle = text === null ? null : decodeBundle(text);
     return bundle?.versions.at(-1)?.point.commit === point.commit ? bundle : null;
@@ -166,7 +166,7 @@ export class EventPageCache {
     this.#tenant = tenant;
   }
 
-  async bundleAt(point: StatePoint): Promise<SnapshotBundle> {
+  async bundleAt(point: StatePoint): Promise<VersionBundle> {
     const event = await this.eventAt(point);
     const change = event !== null && "state" in event ? event.state : undefined;
     if (event !== null && change?.commit === point.commit)

@@ -1,7 +1,7 @@
 import type { HandedOverAnswer } from "../../core/decide/command.ts";
 import type { Event } from "../../core/event/event.ts";
 import { callAnswer } from "../../core/run/call-answer.ts";
-import { callKey } from "../../core/run/call-name.ts";
+import { callKey } from "../../core/run/find-call-step.ts";
 import { modelCallKey, modelOutputOf, modelRequestOf } from "../../core/run/model-steps.ts";
 import { findStep, getStep, type Run, type Step } from "../../core/run/run.ts";
 import { isHostAtWork, stepPace } from "../../core/run/step.ts";

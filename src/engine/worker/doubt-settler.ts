@@ -62,7 +62,7 @@ export class DoubtSettler {
   async #verify(step_id: StepId): Promise<void> {
     const { ports, mailbox } = this.#context;
     ports.failpoint("settle.before");
-    // Before the verifier is asked: what it sees while the sender runs proves nothing later.
+    // Find the sender first: while it may still run, the answer of the verifier proves nothing.
     const sender = await this.#findSender(step_id);
     const step = findStep(mailbox.run, step_id);
     if (step?.standing.state !== "in_doubt") return;

@@ -4,7 +4,7 @@ import type { Instant, RunId } from "../../core/values/ids.ts";
 import { isRetentionJournal, isScheduleJournal } from "../journal/journal-names.ts";
 import { LeaseHeartbeat } from "./lease-heartbeat.ts";
 import type { LeasedRuns } from "./leased-runs.ts";
-import { OutdatedRows } from "./outdated-rows.ts";
+import { OutdatedRowRewriter } from "./outdated-row-rewriter.ts";
 import type { WorkerPorts } from "./worker-ports.ts";
 
 /** The number of sweeps after which the store is asked again when the next run is due. */
@@ -32,7 +32,7 @@ export class DueRunClaims {
   readonly #ports: WorkerPorts;
   readonly #leasedRuns: LeasedRuns;
   readonly #heartbeat: LeaseHeartbeat;
-  readonly #outdated: OutdatedRows;
+  readonly #outdated: OutdatedRowRewriter;
   readonly #triggers: JournalTriggers;
   readonly #unwatch: (() => void)[] = [];
   #sweeping: Promise<void> | null = null;
@@ -50,7 +50,7 @@ export class DueRunClaims {
     this.#ports = ports;
     this.#leasedRuns = leasedRuns;
     this.#heartbeat = new LeaseHeartbeat(ports, leasedRuns);
-    this.#outdated = new OutdatedRows(ports);
+    this.#outdated = new OutdatedRowRewriter(ports);
     this.#clockOffset = ports.clock.now() - ports.stopwatch();
     this.#triggers = triggers;
     leasedRuns.onWorkAvailable(() => void this.sweep());

@@ -6,7 +6,7 @@ import { isCallerAway } from "../../core/run/worker-requirements.ts";
 import type { Claim } from "../../core/store/store.ts";
 import type { WorkerId } from "../../core/values/ids.ts";
 import type { RunMailbox } from "../journal/run-mailbox.ts";
-import { findCallingWorker } from "./find-calling-worker.ts";
+import { findExecutingWorker } from "./find-executing-worker.ts";
 import type { WorkerPorts } from "./worker-ports.ts";
 
 /** The facts that a worker needs to continue a run. */
@@ -92,7 +92,7 @@ export async function callingWorkerOf(
   { spec: { step_id: step }, act }: Step,
 ): Promise<WorkerId | null> {
   const runsHere = ({ attempt }: SentCall) => actsInFlight.has({ tenant, run, step, attempt });
-  return act === null ? null : findCallingWorker(store, act.sent, leases.worker, runsHere);
+  return act === null ? null : findExecutingWorker(store, act.sent, leases.worker, runsHere);
 }
 
 /**

@@ -12,10 +12,10 @@ import { type LoadedRun, loadRun, newRun } from "../journal/load-run.ts";
 import { RunMailbox } from "../journal/run-mailbox.ts";
 import { askLeasedRun, type MakeOutsideCommand } from "./ask-leased-run.ts";
 import { DoubtTimers } from "./doubt-timers.ts";
-import { EndedHandlerReports } from "./ended-handler-reports.ts";
 import { HandlerSlots } from "./handler-slots.ts";
 import { LeasedRun } from "./leased-run.ts";
 import type { LeaseEnd } from "./leased-run-listener.ts";
+import { ReturnedHandlerReports } from "./returned-handler-reports.ts";
 import type { WorkerPorts } from "./worker-ports.ts";
 
 const REMEMBERED_RUNS_MAX = 10_000;
@@ -40,7 +40,7 @@ export class LeasedRuns {
   /** Claims that the store failed to release. No worker can claim their runs until the lease expires. */
   readonly #unreleased: Claim[] = [];
   readonly #releasing = new Set<Promise<void>>();
-  readonly #returns: EndedHandlerReports;
+  readonly #returns: ReturnedHandlerReports;
   readonly #doubts: DoubtTimers;
   #onWorkAvailable: () => void = () => {};
   #onRest: (until: Instant) => void = () => {};
@@ -51,7 +51,7 @@ export class LeasedRuns {
     this.#ports = ports;
     this.#slots = new HandlerSlots(ports.limits.concurrency);
     this.#works = works;
-    this.#returns = new EndedHandlerReports(ports, (tenant, run, make) =>
+    this.#returns = new ReturnedHandlerReports(ports, (tenant, run, make) =>
       this.command(tenant, run, (_, latest) => make(latest)),
     );
     this.#doubts = new DoubtTimers(ports, (run) => this.takeDueRun(run));

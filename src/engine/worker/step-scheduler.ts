@@ -6,13 +6,13 @@ import { equalCallName } from "../call/equal-call-name.ts";
 import { walkRoad } from "../call/road.ts";
 import type { QueueTurn } from "../state/named-queues.ts";
 import type { HandlerSlots } from "./handler-slots.ts";
-import { ReadySteps } from "./ready-steps.ts";
+import { ReadyStepQueue } from "./ready-step-queue.ts";
 
 /** Starts the ready steps of a leased run in the order of the plan, as far as handler slots are free. */
 export class StepScheduler {
   readonly #context: CallContext;
   readonly #slots: HandlerSlots;
-  readonly #ready = new ReadySteps();
+  readonly #ready = new ReadyStepQueue();
   /** By step in flight, the number of its call. */
   readonly #inFlight = new Map<number, number>();
   /** By step that had a state conflict, its place in the queue of its project; by cached call, among equal calls. */

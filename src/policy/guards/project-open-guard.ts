@@ -1,7 +1,7 @@
 import type { Verb } from "../../core/approval/verb-rules.ts";
 import { ALLOW, type Guard } from "../../core/call/guard.ts";
 import { isUndoStep } from "../../core/run/step.ts";
-import { projectLockFault } from "../../core/settings/project-closure.ts";
+import { projectLockFault } from "../../core/settings/project-lock.ts";
 
 /** Guard 1: refuses every call in a locked or archived project, except undos and held requests to change the lock. */
 export const projectOpenGuard: Guard = {

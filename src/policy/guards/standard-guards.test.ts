@@ -13,7 +13,7 @@ import { denyAllPolicy } from "../deny-all-policy.ts";
 import { ruleVariables } from "../rules/rule-input.ts";
 import { capabilityGuard } from "./capability-guard.ts";
 import { deadlineGuard } from "./deadline-guard.ts";
-import { inputGuard } from "./input-guard.ts";
+import { flawGuard } from "./flaw-guard.ts";
 import { planSizeGuard } from "./plan-size-guard.ts";
 import { policyGuard } from "./policy-guard.ts";
 import { preconditionsGuard } from "./preconditions-guard.ts";
@@ -146,12 +146,12 @@ describe("an invalid input", () => {
   it("is refused with its fault", () => {
     const givenRun = given(accepts(plan(step("a"))));
     const flaw = fault("INVALID_INPUT", "to is missing");
-    expect(inputGuard.judge(admissionFor(givenRun, "a", { flaw }))).toEqual({
+    expect(flawGuard.judge(admissionFor(givenRun, "a", { flaw }))).toEqual({
       kind: "refuse",
       rule: "input_fits",
       fault: flaw,
     });
-    expect(inputGuard.judge(admissionFor(givenRun, "a"))).toEqual({ kind: "allow" });
+    expect(flawGuard.judge(admissionFor(givenRun, "a"))).toEqual({ kind: "allow" });
   });
 });
 

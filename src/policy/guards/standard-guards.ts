@@ -1,8 +1,8 @@
 import type { Guard } from "../../core/call/guard.ts";
 import { capabilityGuard } from "./capability-guard.ts";
 import { deadlineGuard } from "./deadline-guard.ts";
+import { flawGuard } from "./flaw-guard.ts";
 import { forkActsGuard } from "./fork-acts-guard.ts";
-import { inputGuard } from "./input-guard.ts";
 import { modeGuard } from "./mode-guard.ts";
 import { planSizeGuard } from "./plan-size-guard.ts";
 import { policyGuard } from "./policy-guard.ts";
@@ -25,7 +25,7 @@ export const standardGuards: readonly Guard[] = [
   toolRegisteredGuard,
   capabilityGuard,
   rolesGuard,
-  inputGuard,
+  flawGuard,
   preconditionsGuard,
   restoredActsGuard,
   toolConditionsGuard,

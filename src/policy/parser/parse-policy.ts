@@ -3,7 +3,7 @@ import type { ToolFacts } from "../../core/call/proposal.ts";
 import { checkJson } from "../../core/json/check-json.ts";
 import { FieldReader } from "../../core/json/field-reader.ts";
 import { pointerTo } from "../../core/json/json-pointer.ts";
-import { type Reason, ReasonList } from "../../core/json/reason-list.ts";
+import { ProblemList, type Reason } from "../../core/json/problem-list.ts";
 import { planLimits } from "../../core/plan/plan.ts";
 import type { ExpressionLanguage } from "../../core/ports/expression.ts";
 import { type Mode, modes } from "../../core/values/effect.ts";
@@ -61,12 +61,12 @@ export function parsePolicy(raw: unknown, language: ExpressionLanguage): ParsedP
   const checked = checkJson(raw, policyLimits);
   if (!checked.ok) return { ok: false, reasons: checked.reasons };
   if (!isJsonObject(checked.value)) return { ok: false, reasons: [{ path: "", message: "a policy is an object" }] };
-  const reasons = new ReasonList();
+  const reasons = new ProblemList();
   const policy = parseDocument(checked.value, language, reasons);
   return reasons.isEmpty ? { ok: true, policy } : { ok: false, reasons: reasons.list };
 }
 
-function parseDocument(raw: JsonObject, language: ExpressionLanguage, reasons: ReasonList): PolicyDocument {
+function parseDocument(raw: JsonObject, language: ExpressionLanguage, reasons: ProblemList): PolicyDocument {
   const document = new FieldReader(raw, "", reasons);
   document.refuseUnknown(documentFields);
   if (document.value("schema_version") !== "1.0") document.addReason("schema_version", 'must be "1.0"');

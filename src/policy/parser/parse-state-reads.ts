@@ -1,5 +1,5 @@
 import { FieldReader } from "../../core/json/field-reader.ts";
-import { ReasonList } from "../../core/json/reason-list.ts";
+import { ProblemList } from "../../core/json/problem-list.ts";
 import type { ExpressionLanguage } from "../../core/ports/expression.ts";
 import type { DeclaredState, NamedStatePointers } from "../../core/state/named-state-pointers.ts";
 import type { Json } from "../../core/values/json.ts";
@@ -11,7 +11,7 @@ export function parseStateReads(
   state: DeclaredState,
   language: ExpressionLanguage,
 ): NamedStatePointers | { readonly wrong: string } {
-  const reasons = new ReasonList();
+  const reasons = new ProblemList();
   const fields = new FieldReader({ state: state as Json }, "", reasons);
   const pointers = parseStatePointers(fields, new RuleFieldReader(reasons, language, null), "from input");
   return pointers ?? { wrong: reasons.list.map(({ path, message }) => `${path} ${message}`).join("; ") };

@@ -1,7 +1,7 @@
 import { NamePattern } from "../../core/approval/name-pattern.ts";
 import { FieldReader } from "../../core/json/field-reader.ts";
 import { pointerTo } from "../../core/json/json-pointer.ts";
-import type { ReasonList } from "../../core/json/reason-list.ts";
+import type { ProblemList } from "../../core/json/problem-list.ts";
 import type { Expression, ExpressionLanguage } from "../../core/ports/expression.ts";
 import { isName } from "../../core/values/is-name.ts";
 import { isJsonObject, type Json } from "../../core/values/json.ts";
@@ -13,12 +13,12 @@ const GLOB = /^[\w.:*-]{1,100}$/;
 
 /** Reads the fields of the rules of a document. Adds a reason for each invalid field and continues. */
 export class RuleFieldReader {
-  readonly reasons: ReasonList;
+  readonly reasons: ProblemList;
   readonly #language: ExpressionLanguage;
   /** Null: every name is a role. */
   readonly #roles: readonly string[] | null;
 
-  constructor(reasons: ReasonList, language: ExpressionLanguage, roles: readonly string[] | null) {
+  constructor(reasons: ProblemList, language: ExpressionLanguage, roles: readonly string[] | null) {
     this.reasons = reasons;
     this.#language = language;
     this.#roles = roles;

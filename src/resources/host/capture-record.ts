@@ -1,7 +1,7 @@
 import type { Access } from "../../core/ports/resource.ts";
 import type { Digest } from "../../core/values/ids.ts";
 import type { TreePath } from "../tree-path.ts";
-import type { FileRecord } from "./append-only-file.ts";
+import type { FileRecord } from "./record-file.ts";
 import type { ProcessMark } from "./running-processes.ts";
 import type { NodeMetadata } from "./tree-node.ts";
 

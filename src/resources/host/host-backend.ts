@@ -6,11 +6,11 @@ import { decodeFileName, readFileNames } from "../file-name-bytes.ts";
 import type { FileReader, FilesystemBackend, FileWriter } from "../filesystem-backend.ts";
 import type { FileStat } from "../filesystem-handle.ts";
 import { forbiddenPathFault, printablePath, type TreePath } from "../tree-path.ts";
-import { ContentChangedError } from "./append-only-file.ts";
 import type { CaptureLog } from "./capture-log.ts";
 import type { FinalMark, PriorState } from "./capture-record.ts";
 import { type Disk, diskFault, errorCode, readUpTo, syncDirectory, writeAll } from "./disk.ts";
 import { hashChunks } from "./object-store.ts";
+import { ContentChangedError } from "./record-file.ts";
 import type { RootDirectory } from "./root-directory.ts";
 import { metadataOf } from "./tree-node.ts";
 

@@ -18,7 +18,7 @@ import type { Filesystem } from "../filesystem-handle.ts";
 import { createToolFilesystem } from "../tool-filesystem.ts";
 import { printablePath, type TreePath } from "../tree-path.ts";
 import type { CaptureLog } from "./capture-log.ts";
-import { changesBetween } from "./changes-between.ts";
+import { changesBetweenCalls } from "./changes-between-calls.ts";
 import { closeHandleCall, closeRawCall, closeWatchedCall, type OpenCall } from "./close-call.ts";
 import { ContentSweeper } from "./content-sweeper.ts";
 import { diskFault } from "./disk.ts";
@@ -189,7 +189,7 @@ export class HostFilesystem implements Resource<Filesystem> {
   }
 
   async diff(from: ResourceMoment | "now", to: ResourceMoment | "now"): Promise<readonly ResourceDifference[]> {
-    return this.#withSharedLock(() => changesBetween(this.#parts, this.#captureIdAt(from), this.#captureIdAt(to)));
+    return this.#withSharedLock(() => changesBetweenCalls(this.#parts, this.#captureIdAt(from), this.#captureIdAt(to)));
   }
 
   /**

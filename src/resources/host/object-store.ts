@@ -2,15 +2,15 @@ import { createHash, hash } from "node:crypto";
 import { join } from "node:path";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Digest } from "../../core/values/ids.ts";
-import { AppendOnlyFile, ContentChangedError, type FileRecord } from "./append-only-file.ts";
 import { type Disk, errorCode, readUpTo, syncDirectory } from "./disk.ts";
+import { ContentChangedError, type FileRecord, RecordFile } from "./record-file.ts";
 
 /** Larger files are read in pieces of this size. */
 const wholeBytes = 8_388_608;
 const packBytes = 268_435_456;
 
 interface PackPosition {
-  readonly pack: AppendOnlyFile;
+  readonly pack: RecordFile;
   readonly record: Pick<FileRecord, "from" | "at" | "bytes">;
 }
 
@@ -23,11 +23,11 @@ export class ObjectStore {
   readonly #folder: string;
   readonly #positions = new Map<string, PackPosition>();
   /** By file name, oldest first. */
-  readonly #packs = new Map<string, AppendOnlyFile>();
+  readonly #packs = new Map<string, RecordFile>();
   /** The pack that new contents are appended to. */
-  #current: AppendOnlyFile | null = null;
+  #current: RecordFile | null = null;
   /** Packs with data that may not be on disk yet. */
-  readonly #unsynced = new Set<AppendOnlyFile>();
+  readonly #unsynced = new Set<RecordFile>();
 
   constructor(disk: Disk, folder: string) {
     this.#disk = disk;
@@ -115,7 +115,7 @@ export class ObjectStore {
    * Returns the number of deleted packs.
    */
   sweep(wanted: ReadonlySet<string>): number {
-    const used = new Map<AppendOnlyFile, number>();
+    const used = new Map<RecordFile, number>();
     for (const [digest, { pack, record }] of this.#positions)
       if (wanted.has(digest)) used.set(pack, (used.get(pack) ?? 0) + record.at - record.from + record.bytes);
     const wastefulPacks = [...this.#packs].filter(([, pack]) => (used.get(pack) ?? 0) < pack.length / 2);
@@ -131,7 +131,7 @@ export class ObjectStore {
   /**
    * Makes the wanted contents durable in another pack before the old packs are deleted. Damaged contents are not moved.
    */
-  #moveContents(wanted: ReadonlySet<string>, from: ReadonlySet<AppendOnlyFile>): void {
+  #moveContents(wanted: ReadonlySet<string>, from: ReadonlySet<RecordFile>): void {
     this.#current = [...this.#packs.values()].findLast((pack) => !from.has(pack)) ?? null;
     for (const [digest, position] of [...this.#positions])
       if (from.has(position.pack) && wanted.has(digest))
@@ -144,7 +144,7 @@ export class ObjectStore {
     this.#removePacks([...this.#packs]);
   }
 
-  #removePacks(packs: readonly (readonly [string, AppendOnlyFile])[]): void {
+  #removePacks(packs: readonly (readonly [string, RecordFile])[]): void {
     if (packs.length === 0) return;
     const removed = new Set(packs.map(([, pack]) => pack));
     for (const [digest, { pack }] of this.#positions) if (removed.has(pack)) this.#positions.delete(digest);
@@ -156,12 +156,12 @@ export class ObjectStore {
   }
 
   /** False if the pack was unlinked or replaced; data appended to it would be lost. */
-  #isCurrentFile(name: string, pack: AppendOnlyFile): boolean {
+  #isCurrentFile(name: string, pack: RecordFile): boolean {
     return this.#disk.lstatSync(join(this.#folder, name), { throwIfNoEntry: false })?.ino === pack.ino;
   }
 
-  #openPack(name: string): AppendOnlyFile {
-    const pack = AppendOnlyFile.open(this.#disk, join(this.#folder, name));
+  #openPack(name: string): RecordFile {
+    const pack = RecordFile.open(this.#disk, join(this.#folder, name));
     this.#packs.set(name, pack);
     return pack;
   }
@@ -170,7 +170,7 @@ export class ObjectStore {
    * Records after the last sync marker are verified, because their bytes may not be on disk. The first torn record and
    * all after it are dropped: the writer died before it could rely on them.
    */
-  #readPack(pack: AppendOnlyFile): void {
+  #readPack(pack: RecordFile): void {
     const records = pack.readNew();
     const synced = records.findLastIndex(({ head }) => head.synced === true);
     const firstTorn = records.findIndex((record, at) => at > synced && !isRecordIntact(pack, record));
@@ -196,17 +196,17 @@ export class ObjectStore {
     }
   }
 
-  #currentPack(): AppendOnlyFile {
+  #currentPack(): RecordFile {
     if (this.#current !== null && this.#current.length > packBytes) this.#current = null;
     this.#current ??= this.#createPack(1 + Number.parseInt([...this.#packs.keys()].at(-1) ?? "0", 10));
     this.#unsynced.add(this.#current);
     return this.#current;
   }
 
-  #createPack(number: number): AppendOnlyFile {
+  #createPack(number: number): RecordFile {
     const name = `${String(number).padStart(8, "0")}.pack`;
     try {
-      const pack = AppendOnlyFile.create(this.#disk, join(this.#folder, name));
+      const pack = RecordFile.create(this.#disk, join(this.#folder, name));
       this.#packs.set(name, pack);
       return pack;
     } catch (error) {
@@ -220,7 +220,7 @@ function* recordChunks({ pack, record }: PackPosition): Generator<Uint8Array> {
   for (let at = 0; at < record.bytes; at += wholeBytes) yield pack.read(record, at, wholeBytes);
 }
 
-function isRecordIntact(pack: AppendOnlyFile, record: FileRecord): boolean {
+function isRecordIntact(pack: RecordFile, record: FileRecord): boolean {
   const { digest, size } = record.head;
   return digest === undefined || (size === record.bytes && hashChunks(recordChunks({ pack, record })) === digest);
 }

@@ -3,7 +3,7 @@ import { LEFT_PLACES_MAX, type LeftPlace, type RevertReport } from "../../core/p
 import { printablePath, type TreePath } from "../tree-path.ts";
 import type { CaptureLog } from "./capture-log.ts";
 import type { PriorState } from "./capture-record.ts";
-import { nodeAt, TreeHistory } from "./changes-between.ts";
+import { nodeAt, TreeHistory } from "./changes-between-calls.ts";
 import { changeMark, type HostBackend } from "./host-backend.ts";
 import { asideName, assertRestored, byDepth, chunksOf } from "./restore-from-log.ts";
 import type { TreeNode } from "./tree-node.ts";

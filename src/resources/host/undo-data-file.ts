@@ -3,10 +3,10 @@ import { join } from "node:path";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Digest } from "../../core/values/ids.ts";
 import type { JsonObject } from "../../core/values/json.ts";
-import { AppendOnlyFile, type FileRecord } from "./append-only-file.ts";
 import type { CaptureRecord, LoggedRecord } from "./capture-record.ts";
 import { type Disk, errorCode, syncDirectory } from "./disk.ts";
 import { hashChunks, verifyChunks } from "./object-store.ts";
+import { type FileRecord, RecordFile } from "./record-file.ts";
 
 const pieceBytes = 8_388_608;
 /** The file grows in steps of this size. */
@@ -34,7 +34,7 @@ export class UndoDataFile {
   readonly #folder: string;
   readonly #path: string;
   readonly #contents = new Map<Digest, Content>();
-  #file: AppendOnlyFile;
+  #file: RecordFile;
 
   constructor(disk: Disk, folder: string) {
     this.#disk = disk;
@@ -100,7 +100,7 @@ export class UndoDataFile {
    */
   rewrite(entries: Iterable<CaptureEntry>): void {
     const place = this.#temporaryPath();
-    const written = AppendOnlyFile.create(this.#disk, place, preallocateBytes);
+    const written = RecordFile.create(this.#disk, place, preallocateBytes);
     const done = new Set<Digest>();
     try {
       for (const { id, logged } of entries) {
@@ -172,15 +172,15 @@ export class UndoDataFile {
     return `${this.#path}.${randomBytes(6).toString("hex")}${temporarySuffix}`;
   }
 
-  #openFile(): AppendOnlyFile {
+  #openFile(): RecordFile {
     try {
-      return AppendOnlyFile.open(this.#disk, this.#path, preallocateBytes);
+      return RecordFile.open(this.#disk, this.#path, preallocateBytes);
     } catch (error) {
       if (errorCode(error) !== "ENOENT") throw error;
     }
     // Created under a temporary name and then linked, so that the file is never half written under its name.
     const place = this.#temporaryPath();
-    AppendOnlyFile.create(this.#disk, place).close();
+    RecordFile.create(this.#disk, place).close();
     try {
       this.#disk.linkSync(place, this.#path);
       this.#disk.unlinkSync(place);

@@ -30,7 +30,7 @@ import {
   withMemoryNode,
 } from "./memory-directory.ts";
 import { MemoryDraft } from "./memory-draft.ts";
-import { type MemoryCall, revertMemoryCalls } from "./revert-memory-calls.ts";
+import { type MemoryCall, revertCallsInMemory } from "./revert-calls-in-memory.ts";
 
 export interface MemoryFilesystemOptions {
   /** Stable across restarts, and unique among the resources of an engine. Default: `files:memory`. */
@@ -209,7 +209,7 @@ export class MemoryFilesystem implements Resource<Filesystem> {
     const published = [...this.#calls.values()].filter(({ draft: { state } }) => state === "published");
     // The changes of a process that has ended were lost with its memory.
     const own = calls.map(({ id }) => id).filter((id) => id.startsWith(this.#instanceId));
-    return revertMemoryCalls(published, new Set(own), draft);
+    return revertCallsInMemory(published, new Set(own), draft);
   }
 
   /** Only calls of this process can be abandoned: the memory of another process ended with it. */

@@ -1,6 +1,6 @@
 import { normalizeJson } from "../../core/json/check-json.ts";
 import { pointerTo } from "../../core/json/json-pointer.ts";
-import { type Reason, ReasonList } from "../../core/json/reason-list.ts";
+import { ProblemList, type Reason } from "../../core/json/problem-list.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/values/json.ts";
 import { isExponential } from "./pattern-cost.ts";
 import { effectiveMembers, findDialect, isFragment, type SchemaDialect } from "./schema-dialect.ts";
@@ -22,7 +22,7 @@ export function inspectSchema(definition: unknown): InspectedSchema {
   if (draft === null) return refuse("/$schema", schemaRefusals.otherDraft);
   const document = new SchemaDocument(value, draft);
   if (document.isTooLarge) return refuse("", `it contains more than ${schemaLimits.schemas} schemas`);
-  const reasons = new ReasonList();
+  const reasons = new ProblemList();
   for (const [schema, path] of document.schemas) inspectMembers(schema, path, draft, reasons);
   return reasons.isEmpty ? { ok: true, document } : { ok: false, reasons: reasons.list };
 }
@@ -32,7 +32,7 @@ function refuse(path: string, message: string): InspectedSchema {
 }
 
 /** Adds a reason for each member that is not allowed. */
-function inspectMembers(schema: JsonObject, path: string, draft: SchemaDialect, reasons: ReasonList): void {
+function inspectMembers(schema: JsonObject, path: string, draft: SchemaDialect, reasons: ProblemList): void {
   for (const name of effectiveMembers(schema, draft)) {
     // The $id of the whole schema is ignored: no reference leads from one schema to another.
     const problem = name === "$id" && path === "" ? null : memberProblem(name, schema[name] as Json, draft);

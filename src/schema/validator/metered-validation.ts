@@ -1,5 +1,5 @@
 import { pointerTo } from "../../core/json/json-pointer.ts";
-import { type Reason, ReasonList } from "../../core/json/reason-list.ts";
+import { ProblemList, type Reason } from "../../core/json/problem-list.ts";
 import type { Json } from "../../core/values/json.ts";
 
 /** Thrown if a validation takes too many steps. */
@@ -59,7 +59,7 @@ export class MeteredValidation {
 
   /** The recorded problems, shortened for messages. */
   get reasons(): readonly Reason[] {
-    const reasons = new ReasonList();
+    const reasons = new ProblemList();
     for (const { path, message } of this.problems) reasons.add(path, message);
     return reasons.list;
   }

@@ -1,7 +1,7 @@
 import type { Clock } from "../../core/ports/clock.ts";
-import { appendInOrder, assertValidEntry, checkEntry } from "../../core/store/append-conditions.ts";
-import { defaultQueue, type LeaseCounts, type QueuedRun, selectFairly } from "../../core/store/fair-queue.ts";
+import { appendInOrder, assertValidEntry, checkEntry } from "../../core/store/check-entry.ts";
 import { leaseLength } from "../../core/store/lease-length.ts";
+import { defaultQueue, type LeaseCounts, type QueuedRun, selectFairly } from "../../core/store/select-fairly.ts";
 import type {
   AppendResult,
   Claim,

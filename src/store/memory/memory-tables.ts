@@ -1,4 +1,4 @@
-import { type AppendView, rowVersionAfter } from "../../core/store/append-conditions.ts";
+import { type AppendView, rowVersionAfter } from "../../core/store/check-entry.ts";
 import type { Entry, LiveWorker, StoredEvent, StoredRow } from "../../core/store/store.ts";
 import { type Table, tables } from "../../core/store/tables.ts";
 import type { RunId, Tenant, WorkerId } from "../../core/values/ids.ts";

@@ -1,4 +1,4 @@
-import { assertStorableNames } from "../../core/store/append-conditions.ts";
+import { assertStorableNames } from "../../core/store/check-entry.ts";
 
 export type KeyPath = readonly (string | number)[];
 

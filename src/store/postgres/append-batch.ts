@@ -1,4 +1,4 @@
-import { rowVersionAfter } from "../../core/store/append-conditions.ts";
+import { rowVersionAfter } from "../../core/store/check-entry.ts";
 import {
   type Charge,
   type Check,

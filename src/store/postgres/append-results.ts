@@ -1,4 +1,4 @@
-import { type AppendView, checkEntry } from "../../core/store/append-conditions.ts";
+import { type AppendView, checkEntry } from "../../core/store/check-entry.ts";
 import type { AppendResult, Entry } from "../../core/store/store.ts";
 import { type AppendBatch, lockedChecks, rowName } from "./append-batch.ts";
 

@@ -1,4 +1,4 @@
-import { assertValidEntry } from "../../core/store/append-conditions.ts";
+import { assertValidEntry } from "../../core/store/check-entry.ts";
 import { type AppendResult, type Check, type Entry, type Store, sharedTenant } from "../../core/store/store.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Tenant } from "../../core/values/ids.ts";

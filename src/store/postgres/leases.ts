@@ -1,5 +1,5 @@
 import { performance } from "node:perf_hooks";
-import { assertStorableNames } from "../../core/store/append-conditions.ts";
+import { assertStorableNames } from "../../core/store/check-entry.ts";
 import type { Claim, ClaimTerms, RunClaims, Store } from "../../core/store/store.ts";
 import type { Epoch, Instant, RunId, StepId, Tenant, WorkerId } from "../../core/values/ids.ts";
 import { batchPerTick } from "./batch-per-tick.ts";
@@ -7,7 +7,7 @@ import { int8Array, textArray } from "./binary-array.ts";
 import type { FunctionCaller } from "./function-caller.ts";
 import type { LeaseRenewals } from "./lease-renewals.ts";
 import type { PgValue } from "./pg-driver.ts";
-import { claimValues } from "./postgres-handover.ts";
+import { claimValues } from "./postgres-run-requests.ts";
 import type { ServerClock } from "./server-clock.ts";
 import { ownProcess } from "./worker-list.ts";
 

@@ -1,4 +1,4 @@
-import { assertStorableNames } from "../../core/store/append-conditions.ts";
+import { assertStorableNames } from "../../core/store/check-entry.ts";
 import { type RowSearch, SEARCH_ROWS_MAX } from "../../core/store/row-search.ts";
 import { assertTaggedTable } from "../../core/store/row-tags.ts";
 import type { FoundRows, RowName, Store } from "../../core/store/store.ts";

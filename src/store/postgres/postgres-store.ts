@@ -6,13 +6,13 @@ import { FaultError, fault } from "../../core/values/fault.ts";
 import { createAppender } from "./appender.ts";
 import { createChangeNotifications } from "./change-notifications.ts";
 import { createFunctionCaller, type FunctionCaller } from "./function-caller.ts";
+import { indexColumnCheck } from "./index-column-check.ts";
 import { createLeaseRenewals } from "./lease-renewals.ts";
 import { postgresLeases, postgresMarkers } from "./leases.ts";
 import { assertUsable } from "./migrate.ts";
 import { type ConnectionSettings, loadPgDriver, type PgDriver, type Pool } from "./pg-driver.ts";
 import { postgresAddress, toPostgresFault } from "./postgres-fault.ts";
-import { postgresHandover } from "./postgres-handover.ts";
-import { postgresRowCopyCheck } from "./row-copy-check.ts";
+import { postgresRunRequests } from "./postgres-run-requests.ts";
 import { serverClock } from "./server-clock.ts";
 import { postgresBlobs, postgresJournalReads, postgresRowReads } from "./store-reads.ts";
 import { workerList } from "./worker-list.ts";
@@ -140,12 +140,12 @@ async function createStore(pools: Pools, where: string, options: PostgresOptions
     append: (entries) => (isOpen ? appender.append(entries) : Promise.reject(closedFault(where))),
     ...postgresJournalReads(calls),
     ...postgresRowReads(calls),
-    ...postgresRowCopyCheck(calls),
+    ...indexColumnCheck(calls),
     ...postgresBlobs(calls),
     ...leases,
     nextDue,
     ...postgresMarkers(calls, boot.set),
-    ...postgresHandover({ calls, leaseMs, givenNow }),
+    ...postgresRunRequests({ calls, leaseMs, givenNow }),
     watch,
     ...serverDuties,
     ...workers,

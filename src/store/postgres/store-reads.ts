@@ -1,4 +1,4 @@
-import { assertStorableNames } from "../../core/store/append-conditions.ts";
+import { assertStorableNames } from "../../core/store/check-entry.ts";
 import type { Query, Store, StoredEvent, StoredJournal, StoredRow } from "../../core/store/store.ts";
 import { indexedRowFields, type Table } from "../../core/store/tables.ts";
 import { assert } from "../../core/values/assert.ts";

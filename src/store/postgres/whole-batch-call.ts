@@ -1,4 +1,4 @@
-import { rowVersionAfter } from "../../core/store/append-conditions.ts";
+import { rowVersionAfter } from "../../core/store/check-entry.ts";
 import type { Entry, Put } from "../../core/store/store.ts";
 import {
   type AppendBatch,

@@ -1,5 +1,5 @@
 import type { Timers } from "../../core/ports/clock.ts";
-import { sqliteTimes } from "./sqlite-times.ts";
+import { sqliteWaitTimes } from "./sqlite-wait-times.ts";
 
 export interface ChangePolling {
   /** Calls `hint` after a write of another process. Looks more often while `isWaiting` returns true. */
@@ -16,7 +16,7 @@ export function createChangePolling(timers: Timers, version: () => number): Chan
       let latest = version();
       let cancel = () => {};
       const arm = (): void => {
-        cancel = timers.after(isWaiting() ? sqliteTimes.waitingPollMs : sqliteTimes.pollMs, poll);
+        cancel = timers.after(isWaiting() ? sqliteWaitTimes.waitingPollMs : sqliteWaitTimes.pollMs, poll);
       };
       const poll = (): void => {
         arm();

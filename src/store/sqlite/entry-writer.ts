@@ -1,4 +1,4 @@
-import { type AppendView, checkCharges, checkEntry, rowVersionAfter } from "../../core/store/append-conditions.ts";
+import { type AppendView, checkCharges, checkEntry, rowVersionAfter } from "../../core/store/check-entry.ts";
 import { type AppendResult, checkedTenant, type Entry, type Put, type SealedEvent } from "../../core/store/store.ts";
 import { taggedRowFields } from "../../core/store/tables.ts";
 import { assert } from "../../core/values/assert.ts";

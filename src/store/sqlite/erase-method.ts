@@ -1,4 +1,4 @@
-import { assertStorableNames } from "../../core/store/append-conditions.ts";
+import { assertStorableNames } from "../../core/store/check-entry.ts";
 import type { Erasure, Store } from "../../core/store/store.ts";
 import { readRunEvents } from "./event-reads.ts";
 import type { SqliteContext } from "./sqlite-context.ts";

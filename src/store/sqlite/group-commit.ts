@@ -2,7 +2,7 @@ import type { RandomSource, Stopwatch, Timers } from "../../core/ports/clock.ts"
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { SqliteDatabase } from "./sqlite-driver.ts";
 import { SQLITE_BUSY, sqliteCode, toSqliteFault } from "./sqlite-fault.ts";
-import { sqliteTimes } from "./sqlite-times.ts";
+import { sqliteWaitTimes } from "./sqlite-wait-times.ts";
 
 type Flush = "hard" | "soft";
 
@@ -83,7 +83,7 @@ export function groupCommit(db: SqliteDatabase, file: string, ports: GroupCommit
     const waitedMs = now - (batch[0]?.blockedAt ?? now);
     for (const op of batch) {
       op.blockedAt ??= now;
-      if (now - op.blockedAt < sqliteTimes.busyMs) waiting.push(op);
+      if (now - op.blockedAt < sqliteWaitTimes.busyMs) waiting.push(op);
       else op.reject(toSqliteFault(busy, file));
     }
     if (waiting.length > 0) timers.after(1 + dice() * (longestPause(waitedMs) - 1), flush);
@@ -122,7 +122,7 @@ export function groupCommit(db: SqliteDatabase, file: string, ports: GroupCommit
  * waiting.
  */
 function longestPause(waitedMs: number): number {
-  const { firstPauseMs, busyPauseMs, hurryAfterMs, hurryPauseMs } = sqliteTimes;
+  const { firstPauseMs, busyPauseMs, hurryAfterMs, hurryPauseMs } = sqliteWaitTimes;
   return waitedMs > hurryAfterMs ? hurryPauseMs : Math.min(busyPauseMs, firstPauseMs + waitedMs / busyPauseMs);
 }
 

@@ -1,5 +1,5 @@
-import { assertStorableNames } from "../../core/store/append-conditions.ts";
-import { type LeaseCounts, type QueuedRun, selectFairly } from "../../core/store/fair-queue.ts";
+import { assertStorableNames } from "../../core/store/check-entry.ts";
+import { type LeaseCounts, type QueuedRun, selectFairly } from "../../core/store/select-fairly.ts";
 import type { Claim, ClaimTerms, RunClaims, Store } from "../../core/store/store.ts";
 import type { Digest, Epoch, Instant, RunId, StepId, Tenant, WorkerId } from "../../core/values/ids.ts";
 import type { OwnWorkers, SqliteContext } from "./sqlite-context.ts";

@@ -3,7 +3,7 @@ import type { Stopwatch, Timers } from "../../core/ports/clock.ts";
 import { FaultError } from "../../core/values/fault.ts";
 import { exitBlockingTimers } from "./exit-blocking-timers.ts";
 import { SQLITE_BUSY } from "./sqlite-fault.ts";
-import { sqliteTimes } from "./sqlite-times.ts";
+import { sqliteWaitTimes } from "./sqlite-wait-times.ts";
 
 /**
  * Tries to open a store, by a timer, until no other process creates, migrates or recovers it. Throws the last fault
@@ -21,7 +21,7 @@ export async function retryOpening<Opened>(
     } catch (error) {
       if (stopwatch() - started > waitMs(error)) throw error;
     }
-    const pauseMs = 1 + Math.random() * (sqliteTimes.openingPauseMs - 1);
+    const pauseMs = 1 + Math.random() * (sqliteWaitTimes.openingPauseMs - 1);
     await new Promise<void>((resolve) => void timers.after(pauseMs, resolve));
   }
 }
@@ -31,6 +31,6 @@ function waitMs(error: unknown): number {
   if (!(error instanceof FaultError)) return 0;
   const { code, detail } = error.fault;
   const { sqlite, held } = isPlainObject(detail) ? detail : {};
-  if (sqlite === SQLITE_BUSY || (code === "STORE_BUSY" && held === "alone")) return sqliteTimes.openingMs;
-  return code === "STORE_BUSY" ? sqliteTimes.otherVersionMs : 0;
+  if (sqlite === SQLITE_BUSY || (code === "STORE_BUSY" && held === "alone")) return sqliteWaitTimes.openingMs;
+  return code === "STORE_BUSY" ? sqliteWaitTimes.otherVersionMs : 0;
 }

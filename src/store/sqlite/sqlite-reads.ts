@@ -2,7 +2,7 @@ import type { RandomSource, Stopwatch, Timers } from "../../core/ports/clock.ts"
 import { closedFault } from "./group-commit.ts";
 import type { SqliteContext } from "./sqlite-context.ts";
 import { SQLITE_BUSY, sqliteCode, toSqliteFault } from "./sqlite-fault.ts";
-import { sqliteTimes } from "./sqlite-times.ts";
+import { sqliteWaitTimes } from "./sqlite-wait-times.ts";
 
 interface ReadPorts {
   readonly timers: Timers;
@@ -32,9 +32,9 @@ export function sqliteReads(file: string, { timers, stopwatch, dice }: ReadPorts
     }
   };
   const pause = () =>
-    new Promise<void>((resolve) => void timers.after(1 + dice() * (sqliteTimes.busyPauseMs - 1), resolve));
+    new Promise<void>((resolve) => void timers.after(1 + dice() * (sqliteWaitTimes.busyPauseMs - 1), resolve));
   const readLater = async <Result>(work: () => Result, since: number): Promise<Result> => {
-    while (stopwatch() - since < sqliteTimes.busyMs) {
+    while (stopwatch() - since < sqliteWaitTimes.busyMs) {
       await pause();
       try {
         return attempt(work);

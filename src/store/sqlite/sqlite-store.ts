@@ -1,6 +1,6 @@
 import { readFileSync, statfsSync } from "node:fs";
 import type { Clock, RandomSource, Stopwatch, Timers } from "../../core/ports/clock.ts";
-import { appendInOrder, assertStorableNames, assertValidEntry } from "../../core/store/append-conditions.ts";
+import { appendInOrder, assertStorableNames, assertValidEntry } from "../../core/store/check-entry.ts";
 import { leaseLength } from "../../core/store/lease-length.ts";
 import type { Store } from "../../core/store/store.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
@@ -22,7 +22,7 @@ import type { SqliteDatabase } from "./sqlite-driver.ts";
 import { toOpeningFault } from "./sqlite-fault.ts";
 import { sqliteReads } from "./sqlite-reads.ts";
 import { sqliteSearches } from "./sqlite-searches.ts";
-import { sqliteTimes } from "./sqlite-times.ts";
+import { sqliteWaitTimes } from "./sqlite-wait-times.ts";
 import { sqliteStatements, toSqliteRow } from "./statements.ts";
 import { sqliteCopies } from "./store-copies.ts";
 import { truncateLog } from "./truncate-write-ahead-log.ts";
@@ -80,7 +80,7 @@ export function openSqlite(path: string, options: SqliteOptions & SqliteInternal
 
 export function sqliteStore(db: SqliteDatabase, file: string, options: SqliteOptions & SqliteInternals = {}): Store {
   const { clock = systemClock, timers = systemTimers, failpoint = () => {}, fileSystemType = statfsType } = options;
-  const { stopwatch = () => performance.now(), dice = Math.random, stallMs = sqliteTimes.stallMs } = options;
+  const { stopwatch = () => performance.now(), dice = Math.random, stallMs = sqliteWaitTimes.stallMs } = options;
   const leaseMs = leaseLength(options.leaseMs);
   const statements = sqliteStatements(db);
   const version = new DataVersion(() => reads.readNow(() => statements.dataVersion.get()?.data_version));

@@ -1,5 +1,5 @@
 import type { Stopwatch } from "../../core/ports/clock.ts";
-import { sqliteTimes } from "./sqlite-times.ts";
+import { sqliteWaitTimes } from "./sqlite-wait-times.ts";
 
 /** An observer that misses this many checks was stopped itself. A busy machine delays a check by several intervals. */
 const looksMissedMax = 4;
@@ -25,7 +25,7 @@ export class StalledWorkers {
   /** Begins a look at these workers and forgets all others. */
   look(workers: readonly string[]): void {
     const now = this.#stopwatch();
-    const mostMs = Math.max(this.#stallMs / 10, looksMissedMax * sqliteTimes.lookMs);
+    const mostMs = Math.max(this.#stallMs / 10, looksMissedMax * sqliteWaitTimes.lookMs);
     if (now - this.#lookedAt >= mostMs) this.#seen.clear();
     this.#lookedAt = now;
     for (const worker of this.#seen.keys()) if (!workers.includes(worker)) this.#seen.delete(worker);

@@ -1,4 +1,4 @@
-import { defaultQueue, type QueuedRun } from "../../core/store/fair-queue.ts";
+import { defaultQueue, type QueuedRun } from "../../core/store/select-fairly.ts";
 import type { Head, Query, RunLease, StoredRow, Tally } from "../../core/store/store.ts";
 import { indexedRowFields, type Table, tables, taggedRowFields } from "../../core/store/tables.ts";
 import { assert } from "../../core/values/assert.ts";

@@ -10,7 +10,7 @@ import { createFolder } from "./create-file.ts";
 import { LockFile } from "./lock-file.ts";
 import { IN_MEMORY } from "./open-database.ts";
 import type { SqliteContext } from "./sqlite-context.ts";
-import { sqliteTimes } from "./sqlite-times.ts";
+import { sqliteWaitTimes } from "./sqlite-wait-times.ts";
 import { type Beat, StalledWorkers } from "./stalled-workers.ts";
 import type { WorkerFailpoints } from "./worker-failpoints.ts";
 import { lockName, workersFolder } from "./worker-locks.ts";
@@ -227,7 +227,7 @@ export class WorkerRegistry {
   }
 
   #arm(): void {
-    this.#cancel = this.#options.timers.after(sqliteTimes.lookMs, () => {
+    this.#cancel = this.#options.timers.after(sqliteWaitTimes.lookMs, () => {
       void this.#look()
         // The store is unavailable. The next look tries again.
         .catch(() => {})

@@ -9,7 +9,7 @@ import { eventRows } from "../../core/evolve/event-rows.ts";
 import { evolve } from "../../core/evolve/evolve.ts";
 import { emptyRun, type Gate, getStep, type Run } from "../../core/run/run.ts";
 import type { Step, StepStanding } from "../../core/run/step.ts";
-import { assertValidEntry, checkRowsAndCharges, rowVersionAfter } from "../../core/store/append-conditions.ts";
+import { assertValidEntry, checkRowsAndCharges, rowVersionAfter } from "../../core/store/check-entry.ts";
 import type { Entry, StoredRow } from "../../core/store/store.ts";
 import type { LedgerRow, Table } from "../../core/store/tables.ts";
 import type { GateId, Instant, StepId } from "../../core/values/ids.ts";

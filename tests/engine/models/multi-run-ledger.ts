@@ -4,7 +4,7 @@ import type { Command } from "../../../src/core/decide/command.ts";
 import { type Decision, decide } from "../../../src/core/decide/decide.ts";
 import type { Event } from "../../../src/core/event/event.ts";
 import { emptyRun, findStep, type Run } from "../../../src/core/run/run.ts";
-import { checkRowsAndCharges } from "../../../src/core/store/append-conditions.ts";
+import { checkRowsAndCharges } from "../../../src/core/store/check-entry.ts";
 import type { AppendResult } from "../../../src/core/store/store.ts";
 import type { LedgerRow } from "../../../src/core/store/tables.ts";
 import type { EffectKey, RunId } from "../../../src/core/values/ids.ts";

@@ -75,7 +75,7 @@ describe("a process that is stopped inside an act with a verifier, beyond the ti
       stuckMs: runner.stuckMs,
       patches: [
         {
-          file: "engine/worker/find-calling-worker.js",
+          file: "engine/worker/find-executing-worker.js",
           from: "const others = sent.filter(({ worker }) => worker !== own);",
           to: "const others = [];",
         },

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, it } from "vitest";
 import { memoryStore } from "../../../src/store/memory/memory-store.ts";
-import { simulationStore } from "../../../src/store/simulation/simulation-store.ts";
+import { overlayStore } from "../../../src/store/simulation/overlay-store.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite-store.ts";
 import { fakeClock } from "../../../src/testing/fake-clock.ts";
 import {
@@ -28,13 +28,13 @@ let files = 0;
 afterAll(() => rmSync(folder, { recursive: true }));
 
 describe("rehearsal store", () => {
-  for (const { title, check } of storeContract(async (setting) => simulationStore(memoryStore(setting), setting))) {
+  for (const { title, check } of storeContract(async (setting) => overlayStore(memoryStore(setting), setting))) {
     it(`over memory ${title}`, check);
   }
 
   const onDisk: OpenStore = async (setting) => {
     const real = openSqlite(join(folder, `${files++}.db`), setting);
-    return { ...simulationStore(real, setting), close: () => real.close() };
+    return { ...overlayStore(real, setting), close: () => real.close() };
   };
   for (const { title, check } of storeContract(onDisk)) it(`over SQLite ${title}`, check);
 });
@@ -54,7 +54,7 @@ async function storeWithHistory() {
   });
   await real.mark(await claimRun(real, workerA), stepA, 1);
   await real.putBlob(tenantA, "ab" as never, new Uint8Array([7]));
-  return { real, rehearsal: simulationStore(real) };
+  return { real, rehearsal: overlayStore(real) };
 }
 
 describe("rehearsal store over a store with history", () => {

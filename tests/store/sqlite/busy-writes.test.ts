@@ -6,7 +6,7 @@ import { afterAll, describe, it, onTestFinished } from "vitest";
 import { FaultError } from "../../../src/core/values/fault.ts";
 import { connectSqlite } from "../../../src/store/sqlite/sqlite-driver.ts";
 import { openSqlite } from "../../../src/store/sqlite/sqlite-store.ts";
-import { sqliteTimes } from "../../../src/store/sqlite/sqlite-times.ts";
+import { sqliteWaitTimes } from "../../../src/store/sqlite/sqlite-wait-times.ts";
 import { assertLands } from "../../../src/testing/store-contract/contract-rule.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "writ-busy-"));
@@ -24,7 +24,7 @@ function setUp() {
     dice: () => 1,
     timers: {
       after: (ms, work) => {
-        if (ms > sqliteTimes.busyPauseMs) return () => {};
+        if (ms > sqliteWaitTimes.busyPauseMs) return () => {};
         pauses.push(ms);
         now += ms;
         onPause(now);
@@ -51,12 +51,12 @@ describe("write that meets the transaction of another process", () => {
     const { store, other, pauses, whenPaused } = setUp();
     other.exec("begin immediate");
     whenPaused((at) => {
-      if (at > 2 * sqliteTimes.hurryAfterMs && other.isTransaction) other.exec("rollback");
+      if (at > 2 * sqliteWaitTimes.hurryAfterMs && other.isTransaction) other.exec("rollback");
     });
     await assertLands(store, {});
-    assert.ok(pauses.slice(0, 5).every((ms) => ms >= sqliteTimes.firstPauseMs && ms < 3));
-    assert.ok(Math.max(...pauses) > 3 * sqliteTimes.hurryPauseMs);
-    assert.ok(pauses.slice(-20).every((ms) => ms === sqliteTimes.hurryPauseMs));
+    assert.ok(pauses.slice(0, 5).every((ms) => ms >= sqliteWaitTimes.firstPauseMs && ms < 3));
+    assert.ok(Math.max(...pauses) > 3 * sqliteWaitTimes.hurryPauseMs);
+    assert.ok(pauses.slice(-20).every((ms) => ms === sqliteWaitTimes.hurryPauseMs));
   });
 
   it("begins with a brief wait again after it has landed", async () => {
@@ -68,7 +68,7 @@ describe("write that meets the transaction of another process", () => {
         if (pauses.length === before + 3) other.exec("rollback");
       });
       await assertLands(store, { at });
-      assert.equal(pauses[before], sqliteTimes.firstPauseMs);
+      assert.equal(pauses[before], sqliteWaitTimes.firstPauseMs);
     }
   });
 

@@ -11,7 +11,7 @@ import { openDatabase } from "../../../src/store/sqlite/open-database.ts";
 import { retryOpening } from "../../../src/store/sqlite/retry-opening.ts";
 import { connectSqlite } from "../../../src/store/sqlite/sqlite-driver.ts";
 import { openSqlite, type SqliteInternals, sqlite } from "../../../src/store/sqlite/sqlite-store.ts";
-import { sqliteTimes } from "../../../src/store/sqlite/sqlite-times.ts";
+import { sqliteWaitTimes } from "../../../src/store/sqlite/sqlite-wait-times.ts";
 import { shareVersionLock, takeVersionLock } from "../../../src/store/sqlite/version-lock.ts";
 import type { WorkerFailpoint } from "../../../src/store/sqlite/worker-failpoints.ts";
 import { fakeClock } from "../../../src/testing/fake-clock.ts";
@@ -53,7 +53,7 @@ function timersOfLooks() {
   let look = (): void => assert.fail("no look is planned");
   const timers: Timers = {
     after: (ms, work) => {
-      if (ms === sqliteTimes.lookMs) look = work;
+      if (ms === sqliteWaitTimes.lookMs) look = work;
       return () => {};
     },
   };
@@ -103,7 +103,7 @@ describe("worker that registers", () => {
     });
     await store.registerWorker(workerA);
     await claimRun(store, workerA);
-    await timers.pass(sqliteTimes.lookMs);
+    await timers.pass(sqliteWaitTimes.lookMs);
     assert.equal(looks, 2);
   });
 });
@@ -158,7 +158,7 @@ describe("running worker", () => {
     ];
     for (const damage of damages) {
       damage();
-      await timers.pass(sqliteTimes.lookMs);
+      await timers.pass(sqliteWaitTimes.lookMs);
       assert.equal(LockFile.take(lockA), "held");
       assert.deepEqual(readdirSync(locks), ["ana.lock"]);
     }
@@ -177,11 +177,11 @@ describe("running worker", () => {
     await timers.pass(stallMs);
     const writer = connectSqlite(file);
     writer.exec("begin immediate");
-    await timers.pass(sqliteTimes.lookMs);
+    await timers.pass(sqliteWaitTimes.lookMs);
     writer.exec("rollback");
     writer.close();
     const claim = await claimRun(stopped, workerA, runB);
-    await timers.pass(sqliteTimes.lookMs);
+    await timers.pass(sqliteWaitTimes.lookMs);
     assert.deepEqual(await stopped.renew(workerA, [claim]), []);
   });
 });
@@ -209,7 +209,7 @@ describe("opening a SQLite file", () => {
   };
 
   it("waits long for a process that creates or migrates it, and briefly for processes that use it", async () => {
-    const { openingMs, otherVersionMs } = sqliteTimes;
+    const { openingMs, otherVersionMs } = sqliteWaitTimes;
     assert.ok(openingMs >= 10_000 && otherVersionMs <= 2000);
     const waits = [await waitedMs(alone), await waitedMs(locked), await waitedMs(used)];
     assert.deepEqual(waits, [openingMs + 10, openingMs + 10, otherVersionMs + 10]);

@@ -1,5 +1,5 @@
 import type { TallyCharge } from "../../../core/limits/tally-charge.ts";
-import { rowVersionAfter } from "../../../core/store/append-conditions.ts";
+import { rowVersionAfter } from "../../../core/store/check-entry.ts";
 import {
   type Put,
   type Store,
@@ -18,8 +18,8 @@ import { auditStates } from "./audit-states.ts";
 import { ledgerIn } from "./erased-run-rows.ts";
 import { type AuditedStore, explainRow, parseRow, rowOwner } from "./explain-row.ts";
 import { isSameRow, JournalFoldCache } from "./journal-fold-cache.ts";
-import { foldRows, isRunJournal, openEvents } from "./journal-rows.ts";
-import { TallyAudit } from "./tally-audit.ts";
+import { isRunJournal, openEvents, rowsOfEvents } from "./rows-of-events.ts";
+import { TallyAuditor } from "./tally-auditor.ts";
 import { UnexplainedRows } from "./unexplained-rows.ts";
 
 interface JournalAudit {
@@ -53,7 +53,7 @@ export async function auditTenant(store: Store, tenant: Tenant): Promise<AuditRe
 async function auditJournals(audited: AuditedStore): Promise<AuditReport> {
   const broken: AuditReport["broken"][number][] = [];
   const counts = { runs: 0, events: 0, erased: 0 };
-  const tallies = await TallyAudit.begin(audited.store, audited.tenant);
+  const tallies = await TallyAuditor.begin(audited.store, audited.tenant);
   const census = new UnexplainedRows();
   const claims = new LeaseAudit(audited);
   for await (const { run, verdict } of auditAllJournals(audited, claims)) {
@@ -147,7 +147,7 @@ async function readFindings(
   const opened = await openEvents(store, journal, readable);
   if (erased > 0)
     return { ...found, broken: await findLostRow(store, tenant, run, { events, opened }), opened, rows: [] };
-  const implied = [...foldRows(tenant, run, opened).values()];
+  const implied = [...rowsOfEvents(tenant, run, opened).values()];
   const puts = which === "all" ? implied : implied.filter(({ row }) => row !== null);
   const rows = await Promise.all(puts.map((put) => store.row(tenant, put.table, put.key)));
   return { ...found, broken: null, opened, rows: puts.map((put, index) => ({ put, found: rows[index] ?? null })) };

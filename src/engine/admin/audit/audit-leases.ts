@@ -4,7 +4,7 @@ import type { AuditReport } from "../../api/engine-api.ts";
 import { JournalCodec, type JournalEvent } from "../../journal/journal-codec.ts";
 import { LIST_PAGE_SIZE } from "../../journal/store-listing.ts";
 import type { AuditedStore } from "./explain-row.ts";
-import { isRunJournal, openEvents } from "./journal-rows.ts";
+import { isRunJournal, openEvents } from "./rows-of-events.ts";
 
 type UnexplainedRow = AuditReport["rows"][number];
 type Marker = RunClaims["markers"][number];

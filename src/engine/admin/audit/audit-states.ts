@@ -3,9 +3,9 @@ import {
   decodeBundle,
   encodeState,
   type RecordedVersion,
-  type SnapshotBundle,
   type SnapshotPointer,
-} from "../../../core/state/snapshot-bundle.ts";
+  type VersionBundle,
+} from "../../../core/state/version-bundle.ts";
 import type { Store } from "../../../core/store/store.ts";
 import type { ProjectRow, StatePoint } from "../../../core/store/tables.ts";
 import { FaultError } from "../../../core/values/fault.ts";
@@ -98,7 +98,7 @@ async function findSnapshotProblem(
     : `${what} does not equal the fold of its events`;
 }
 
-function isSuffixOf(versions: readonly RecordedVersion[], { base, versions: kept }: SnapshotBundle): boolean {
+function isSuffixOf(versions: readonly RecordedVersion[], { base, versions: kept }: VersionBundle): boolean {
   const before = versions.at(-kept.length - 1)?.point ?? null;
   return sameJsonValue(versions.slice(-kept.length), kept) && sameJsonValue(before, base);
 }

@@ -1,10 +1,10 @@
-import { rowVersionAfter } from "../../../core/store/append-conditions.ts";
+import { rowVersionAfter } from "../../../core/store/check-entry.ts";
 import type { Put, Store, StoredEvent, StoredRow } from "../../../core/store/store.ts";
 import type { Table } from "../../../core/store/tables.ts";
 import { FaultError } from "../../../core/values/fault.ts";
 import type { RunId, Tenant } from "../../../core/values/ids.ts";
 import { GENESIS_HASH, JournalCodec, type JournalEvent } from "../../journal/journal-codec.ts";
-import { foldRows, openEvents } from "./journal-rows.ts";
+import { openEvents, rowsOfEvents } from "./rows-of-events.ts";
 
 /** The rows that a journal implies, as far as it can be read. */
 export type JournalFold =
@@ -55,7 +55,7 @@ export class JournalFoldCache {
       const readable = stored.filter(({ body }) => body !== null);
       const opened = await openEvents(this.#store, journal, readable);
       if (stored.length === 0) return { kind: "whole", rows: new Map() };
-      if (readable.length === stored.length) return { kind: "whole", rows: foldRows(this.#tenant, owner, opened) };
+      if (readable.length === stored.length) return { kind: "whole", rows: rowsOfEvents(this.#tenant, owner, opened) };
       const kept = new Map(readable.map(({ position }, index) => [position, opened[index] as JournalEvent]));
       return { kind: "erased", events: stored, kept };
     } catch (error) {

@@ -1,4 +1,4 @@
-import type { RecordedVersion } from "../../../core/state/snapshot-bundle.ts";
+import type { RecordedVersion } from "../../../core/state/version-bundle.ts";
 import type { Store } from "../../../core/store/store.ts";
 import type { ProjectRow, StatePoint } from "../../../core/store/tables.ts";
 import type { Digest, Instant, Tenant } from "../../../core/values/ids.ts";

@@ -63,7 +63,7 @@ end $$;
 
 -- Appends entries of one tenant, at most one per run, sorted by run. All conditions are checked before the first write;
 -- an entry that fails writes nothing. Returns null if every entry landed and every requested claim succeeded. Otherwise
--- returns the facts that the failed entries met, from which core/store/append-conditions.ts finds the reason, and the
+-- returns the facts that the failed entries met, from which core/store/check-entry.ts finds the reason, and the
 -- runs that were not claimed.
 --
 -- Every transaction takes its locks in one order: heads, existing rows, tallies, and new keys last. If a concurrent
