@@ -1,8 +1,8 @@
 import { isUnmeetable } from "../../core/approval/approval-demand.ts";
 import type { Principal } from "../../core/approval/principal.ts";
 import { evaluateGuards, type Verdict } from "../../core/call/guard.ts";
-import type { Plan, PlanStep } from "../../core/plan/plan.ts";
 import type { PlanFinding } from "../../core/plan/analyse-plan.ts";
+import type { Plan, PlanStep } from "../../core/plan/plan.ts";
 import { stepKinds } from "../../core/plan/step-kinds.ts";
 import { emptyRun, type Run } from "../../core/run/run.ts";
 import { newStep } from "../../core/run/step.ts";

@@ -4,10 +4,8 @@ import type { SignalSent } from "../../core/event/signal.ts";
 import type { BackupEvent } from "../../core/settings/backup.ts";
 import type { HaltEvent } from "../../core/settings/halt.ts";
 
-
 import type { NamedSessionEvent } from "../../core/settings/named-session.ts";
 import type { ProjectLockEvent } from "../../core/settings/project-lock.ts";
-
 
 import type { RetentionEvent } from "../../core/settings/retention-events.ts";
 import type { ScheduleEvent } from "../../core/settings/schedule.ts";

@@ -4,10 +4,8 @@ import { historyRows, signalPuts } from "../../../core/evolve/event-rows.ts";
 import { emptyRun } from "../../../core/run/run.ts";
 import { type HaltEvent, haltPuts } from "../../../core/settings/halt.ts";
 
-
 import { type NamedSessionEvent, namedSessionPuts } from "../../../core/settings/named-session.ts";
 import { type ProjectLockEvent, projectLockPuts } from "../../../core/settings/project-lock.ts";
-
 
 import { type RetentionEvent, retentionPut } from "../../../core/settings/retention-events.ts";
 import { foldSchedule, type ScheduleEvent, schedulePuts } from "../../../core/settings/schedule.ts";
