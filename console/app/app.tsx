@@ -5,12 +5,13 @@ import { isDemoServer, session } from "../api/browser-login.ts";
 import { startInbox } from "../live/inbox.ts";
 import { startLiveStream } from "../live/live-stream.ts";
 import { Layout } from "./layout.tsx";
+import { loadPage } from "./load-page.ts";
 import { LoginPage } from "./login-page.tsx";
 import { PageBoundary } from "./page-boundary.tsx";
 import { pages } from "./pages.ts";
 import { UnknownPage } from "./unknown-page.tsx";
 
-const routes = pages.map(({ path, isDemo = false, load }) => ({ path, isDemo, component: lazy(load) }));
+const routes = pages.map(({ path, isDemo = false, load }) => ({ path, isDemo, component: lazy(() => loadPage(load)) }));
 
 /** The whole console: the login, or the page of the address inside the layout. */
 export function App(): VNode {

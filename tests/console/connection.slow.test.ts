@@ -53,6 +53,17 @@ describeInBrowser("a page of the console", () => {
     await page.context().close();
   });
 
+  it("opens a page that was asked for while the server was down, when the server is back", async () => {
+    const page = await console.open();
+    await console.stop();
+    await page.getByText("Reconnecting …").waitFor();
+    await page.getByRole("navigation").getByRole("link", { name: "Audit" }).click();
+    await page.waitForURL("**/audit");
+    await console.start();
+    await page.getByRole("heading", { name: "Audit" }).waitFor();
+    await page.context().close();
+  });
+
   it("says that an address has no page", async () => {
     const page = await console.open("/nowhere");
     await page.getByText("The console has no page at /nowhere").waitFor();
