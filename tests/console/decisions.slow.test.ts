@@ -16,6 +16,7 @@ const charge = defineTool({
   input: { type: "object", properties: { card: { type: "string" } }, required: ["card"] },
   output: { type: "object" },
   compensate: async () => ({ refunded: true }),
+  safeIfAbsent: true,
   run: async () => Promise.reject(new Error("the connection was closed before the answer")),
 });
 
