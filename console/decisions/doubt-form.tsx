@@ -4,6 +4,7 @@ import type { Json } from "../../src/core/values/json.ts";
 import { callRoute } from "../api/call-route.ts";
 import { useKeys } from "../app/key-bindings.ts";
 import { ProblemNote } from "../components/problem-note.tsx";
+import { useServerValue } from "../live/use-server-value.ts";
 import type { DecisionDraft } from "./decision-draft.ts";
 import type { ListedDoubt } from "./listed-doubt.ts";
 import { useAction } from "./use-action.ts";
@@ -25,6 +26,7 @@ export function DoubtForm({
   readonly onSettled: () => Promise<void>;
 }): VNode {
   const { run_id, step_id, attempt } = doubt;
+  const canUndo = useCanUndo(doubt.tool);
   const [draft, change, drop] = useDecisionDraft(`${run_id}/${step_id}`);
   const action = useAction();
   const buttons = useRef(new Map<string, HTMLButtonElement | null>());
@@ -53,11 +55,11 @@ export function DoubtForm({
             type="button"
             class={as === "give_up" ? "button button-danger" : "button button-quiet"}
             ref={(element) => void buttons.current.set(as, element)}
-            disabled={action.isBusy || (as === "happened" && output.is === "wrong")}
+            disabled={action.isBusy || (as === "happened" && output.is === "wrong") || (as === "undo" && !canUndo)}
             onClick={() => void settle(as)}
           >
             <span>{title}</span>
-            <small>{about}</small>
+            <small>{as === "undo" && !canUndo ? "the tool has no compensation" : about}</small>
           </button>
         ))}
       </div>
@@ -74,6 +76,12 @@ export function DoubtForm({
       <ProblemNote problem={action.problem} />
     </form>
   );
+}
+
+/** Returns false if the tool declares no compensation: then its act cannot be undone. */
+function useCanUndo(tool: string): boolean {
+  const { value } = useServerValue("tools", () => callRoute("tools.list", {}));
+  return value?.find(({ name }) => name === tool)?.can_undo !== false;
 }
 
 function DoubtFields({

@@ -87,6 +87,8 @@ describeInBrowser("the inbox in a browser", () => {
     const { run_id, step_id } = await console.doubt({ card: "1111" });
     const page = await console.open(`/?item=${encodeURIComponent(`${run_id}/${step_id}`)}`);
     await page.getByText("the outcome of attempt 1 is unknown").waitFor();
+    await page.getByText("the tool has no compensation").waitFor();
+    expect(await page.getByRole("button", { name: "Undo it" }).isDisabled()).toBe(true);
     await page.getByLabel("How you know, for the record").fill("it is in the bank statement");
     await page.getByLabel("If it happened: its output as JSON").fill('{"id":"ch_1"}');
     await page.getByRole("button", { name: "It happened" }).click();
