@@ -58,7 +58,11 @@ export async function rankCandidates(
 ): Promise<readonly RankedPlan[]> {
   const candidates = [];
   for (const plan of plans) {
-    const { ok, findings, bounds } = await engine.check(plan, terms);
+    // A client of a server names no principal: the server judges its caller.
+    const { ok, findings, bounds } = await engine.check(plan, {
+      ...terms,
+      ...((principal as typeof principal | undefined) !== undefined && { principal }),
+    });
     candidates.push({ plan, ok, findings, bounds });
   }
   const history = rank?.history ?? (await engine.tools.activity({ principal })).tools;
@@ -76,9 +80,11 @@ export async function planAndExecute<Handle = RunHandle>(
   const { rank, submission, source } = splitOptions(options);
   const { plans, planned_in } =
     source.planner === null ? { plans: source.plans, planned_in: null } : await ask(engine, source, submission);
-  const { principal, context, mode, deadlineMs } = submission;
+  const { principal, project, session, context, mode, deadlineMs } = submission;
   const ranked = await rankCandidates(engine, plans.slice(0, replanLimits.fallbacks + 1), {
     principal,
+    ...(project !== undefined && { project }),
+    ...(session !== undefined && { session }),
     ...(context !== undefined && { context }),
     ...(mode !== undefined && { mode }),
     ...(deadlineMs !== undefined && { deadlineMs }),

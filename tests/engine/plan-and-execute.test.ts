@@ -78,6 +78,22 @@ describe.each(storeKinds)("plans for a goal, on $name", ({ newFixture }) => {
     expect(await first.run.finished()).toMatchObject({ status: "completed" });
   });
 
+  it("are not used if a step of theirs is refused to the principal, and the record says why", async () => {
+    const { all } = tools();
+    const wipe = scriptedTool("wipe", () => 1, { effect: "reads", roles: ["admin"] });
+    const engine = await newFixture().open({ tools: [...all, wipe.tool] });
+    const admin = { plan_id: "admin", steps: [{ step_id: "w", name: "wipe" }] };
+    const { run, ranked } = await planAndExecute(engine, { principal: botAgent, plans: [admin, viaStore] });
+    expect(ranked.map(({ plan, score }) => [plan.plan_id, score > 0])).toEqual([
+      ["store", true],
+      ["admin", false],
+    ]);
+    expect(await run.finished()).toMatchObject({ status: "completed" });
+    expect(wipe.calls).toEqual([]);
+    const refused = await planAndExecute(engine, { principal: botAgent, plans: [admin] });
+    expect((await refused.run.finished()).steps.w).toMatchObject({ state: "rejected" });
+  });
+
   it.each([
     ["throws", () => Promise.reject(new Error("the model is away")), "TOOL_FAILED"],
     ["never answers", () => new Promise<never>(() => {}), "TOOL_TIMEOUT"],

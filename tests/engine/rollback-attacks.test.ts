@@ -154,8 +154,12 @@ describe.each(storeKinds)("a rollback, on $name", ({ newFixture }) => {
     expect(gate).toMatchObject({ step_id: "undo.flight.1" });
     // No verb starts the plan again while its rollback waits.
     const at = { runId: run.run_id, stepId: "hotel", side: "after" } as const;
-    for (const refused of [next.resume(run.run_id, as), next.checkpoints.fork(at, as), next.undo(run.run_id, as)])
-      expect((await rejectedFault(refused)).code).toBe("NOT_POSSIBLE");
+    const uses = [
+      () => next.resume(run.run_id, as),
+      () => next.checkpoints.fork(at, as),
+      () => next.undo(run.run_id, as),
+    ];
+    for (const use of uses) expect((await rejectedFault(use())).code).toBe("NOT_POSSIBLE");
     await next.reject(gate?.gate_id ?? "", as);
     const [other] = (await idle(stage, again)).gates;
     expect(other).toMatchObject({ step_id: "undo.hotel.1" });
@@ -163,6 +167,7 @@ describe.each(storeKinds)("a rollback, on $name", ({ newFixture }) => {
     const result = await idle(stage, again);
     expect(result).toMatchObject({
       status: "cancelled",
+      next: `find out why flight of run ${run.run_id} was not undone, then resolve it as undo`,
       rollback: {
         acts: [
           { step_id: "flight", undone: "failed" },
@@ -187,6 +192,25 @@ describe.each(storeKinds)("a rollback, on $name", ({ newFixture }) => {
     expect(await idle(stage, run)).toMatchObject({ status: "rolling_back" });
     await engine.resolve(run.run_id, "post", { ...as, as: "absent" });
     expect(await idle(stage, run)).toMatchObject({ status: "cancelled", steps: { hotel: { state: "compensated" } } });
+    expect(world).toEqual(["book hotel", "cancel hotel"]);
+  });
+
+  it("puts the state of a locked project back, too", async () => {
+    const { tool, world } = booking();
+    const stage = newFixture();
+    const engine = await stage.open({ tools: [tool, count, fails], slices });
+    const wait = { step_id: "w", kind: "wait", payload: { ms: 1000 } };
+    const plan = inOrder(step("count", "count"), book("hotel"), wait, step("late", "count"));
+    const run = await engine.submit(plan, { principal: botAgent, project });
+    await idle(stage, run);
+    await engine.projects.close(project, { ...as, as: "locked", reason: "audit" });
+    await stage.advance(1000);
+    expect(await idle(stage, run)).toMatchObject({
+      status: "failed",
+      steps: { late: { fault: { code: "PROJECT_LOCKED" } } },
+      rollback: { state: { restored: 1, left: 0 } },
+    });
+    expect((await engine.state({ ...as, project })).slice(rooms).all()).toEqual([]);
     expect(world).toEqual(["book hotel", "cancel hotel"]);
   });
 

@@ -50,7 +50,7 @@ describe.each(storeKinds)("a condition on the state, on $name", ({ newFixture: n
     expect(result.steps).toMatchObject({
       absent: { state: "succeeded" },
       there: { state: "skipped", fault: { code: "ASSERTION_FAILED" } },
-      same: { state: "skipped", fault: { code: "ASSERTION_FAILED" } },
+      same: { state: "skipped", fault: { code: "ASSERTION_FAILED", message: "same: state /kv/none is not eq 1" } },
     });
   });
 

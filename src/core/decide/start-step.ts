@@ -201,7 +201,7 @@ function evaluateAssertion(run: Run, step: Step, { now, in_flight, proposal }: S
   const condition = step.spec.payload as unknown as Condition;
   if (isStepConditionMet(run, condition, proposal.policy_state)) return { events: [succeededEvent(step, now, true)] };
   if (in_flight === null) return NEEDS_IN_FLIGHT;
-  const message = `${step.spec.step_id}: ${conditionText(condition).replace(" ", " is not ")}`;
+  const message = `${step.spec.step_id}: ${conditionText(condition, " is not")}`;
   const failed = fault("ASSERTION_FAILED", message);
   return {
     events: [

@@ -17,10 +17,11 @@ export function stateConditions({ kind, preconditions, payload }: PlanStep): rea
 
 const NONE: readonly never[] = [];
 
-export function conditionText(condition: Condition): string {
+/** Describes a condition in words. `verb` stands between the place and the comparison. */
+export function conditionText(condition: Condition, verb = ""): string {
   const { operator, value } = condition;
   const place = isStateCondition(condition) ? `state ${condition.state}` : `${condition.step}${condition.path}`;
-  return `${place} ${operator} ${JSON.stringify(value)}`;
+  return `${place}${verb} ${operator} ${JSON.stringify(value)}`;
 }
 
 /**

@@ -74,7 +74,8 @@ export interface RunResult {
   readonly restored?: BackupRestore & { readonly since: Instant };
   /**
    * The next action, as a sentence. If it begins with "nothing to do", the engine continues the run by itself, at the
-   * time it names. Null: the run has ended, and resuming it would change nothing.
+   * time it names. Null: the run has ended, and resuming it would change nothing. Of a run that was rolled back, it names an act that
+   * was not undone.
    */
   readonly next: string | null;
   readonly spent: RunSpending;
@@ -283,10 +284,18 @@ function nextAction(run: Run, blocked: readonly BlockedStep[]): string | null {
   if (run.parked !== null && run.ended === null) return parkedAction(run.id, run.parked);
   const first = blocked.find(needsPerson) ?? blocked[0];
   if (first !== undefined) return nextActionText(run, first);
+  if (run.ended !== null && run.rollback !== null) return afterRollback(run);
   const unfinished = run.ended?.status === "partial" || run.ended?.status === "failed";
   if (!unfinished || !isRunResumable(run)) return null;
   const again = run.request === null ? "" : ", or submit its request again with retryFailed";
   return `the run has ended: fix the cause, then resume run ${run.id}${again}`;
+}
+
+/** A person can request a compensation that has failed again, for each act by itself. */
+function afterRollback(run: Run): string | null {
+  const failed = rollbackReport(run)?.acts.find(({ undone }) => undone === "failed");
+  if (failed === undefined) return null;
+  return `find out why ${failed.step_id} of run ${run.id} was not undone, then resolve it as undo`;
 }
 
 function parkedAction(id: RunId, parked: Parked): string {

@@ -76,6 +76,7 @@ function recordCalledTool(run: MutableRun, { spec: { kind, name, policy_tags } }
   if (!stepKinds[kind].callsTool) return;
   const { tools, tags } = run.called;
   if (!tools.has(name)) run.called = { tools: tools.set(name, true), tags };
+  if (policy_tags.length === 0) return;
   const fresh = policy_tags.filter((tag) => !tags.has(tag));
   if (fresh.length > 0)
     run.called = { ...run.called, tags: fresh.reduce((known, tag) => known.set(tag, true as const), tags) };
@@ -119,14 +120,11 @@ function abandonGate(run: MutableRun, gate_id: GateId): void {
 }
 
 function shiftPaceCounts(paces: Run["paces"], from: StepPace, to: StepPace): Run["paces"] {
-  const count = (which: StepPace) => paces[which] + Number(which === to) - Number(which === from);
-  return {
-    moving: count("moving"),
-    retrying: count("retrying"),
-    waiting: count("waiting"),
-    blocked: count("blocked"),
-    done: count("done"),
-  };
+  const { moving, retrying, waiting, blocked, done } = paces;
+  const shifted = { moving, retrying, waiting, blocked, done };
+  shifted[from] -= 1;
+  shifted[to] += 1;
+  return shifted;
 }
 
 /** Replaces a step whose state does not change. */

@@ -40,7 +40,7 @@ export interface ProjectApi {
     project: string,
     options: PrincipalOptions & { readonly limit?: number; readonly before?: number },
   ): Promise<readonly ProjectVersion[]>;
-  /** Locks or archives a project: its calls are refused, except undos. Only a person can do this. */
+  /** Locks or archives a project: its calls are refused, except undos and rollbacks. Only a person can do this. */
   close(project: string, options: ReasonOptions & { readonly as: ProjectLock["how"] }): Promise<void>;
   /** Opens a closed project again. Only a person can do this. */
   open(project: string, options: ReasonOptions): Promise<void>;

@@ -66,7 +66,8 @@ export class MemoryTables implements AppendView {
   write({ tenant, run, events, puts, charges }: Entry): void {
     if (events.length > 0) {
       const stored = this.events.get(tenant, run) ?? [];
-      for (const event of events) stored.push({ ...event, body_hash: null });
+      for (const { position, type, v, at, body, hash } of events)
+        stored.push({ position, type, v, at, body, hash, body_hash: null });
       this.events.set([tenant, run], stored);
     }
     for (const put of puts) {
