@@ -57,7 +57,7 @@ export async function submitRun(
   const now = ports.clock.now();
   const id = ports.newId("run", now) as RunId;
   const { queue = defaultQueue } = options;
-  const closed = await sessionFault(ports.store, principal.tenant, options);
+  const closed = options.session === undefined ? null : await sessionFault(ports.store, principal.tenant, options);
   if (closed !== null) throw await refuseSubmission(ports, leasedRuns, plan, closed, { principal, options });
   const submission = await readSubmission(ports, principal, plan, options);
   const { mode, request } = submission;
