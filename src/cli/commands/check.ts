@@ -16,8 +16,8 @@ export function checkCommand(invocation: Invocation): Command {
     const { host, terminal } = invocation;
     const plan = await readPlanFile(path, host);
     const given = options.context === undefined ? {} : { context: await readContext(options.context, host.cwd) };
-    return withEngine(invocation, options, { work: "no", needs: "tools" }, async ({ engine }) => {
-      const report = await engine.check(plan, given);
+    return withEngine(invocation, options, { work: "no", needs: "tools" }, async ({ engine, proposer }) => {
+      const report = await engine.check(plan, { ...given, principal: proposer });
       if (!report.ok) throw planFault(path, report);
       terminal.printResult(report, () => [
         line`${path === "-" ? "the plan" : path} can be run`,
