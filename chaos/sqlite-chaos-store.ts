@@ -156,7 +156,7 @@ export class SqliteChaosStore implements ChaosStore {
 }
 
 const stateQuery = `select json_object(
-  'position', (select position from head where run = ?1),
+  'position', (select max(event.position) from event join head using (journal) where head.run = ?1),
   'timer', (select json(row) from timer where key = ?1),
   'lease', (select json_object('worker', worker, 'epoch', epoch, 'prior', prior) from lease where run = ?1),
   'workers', (select json_group_array(json_object('id', id, 'beat', beat, 'rules', rules)) from worker),

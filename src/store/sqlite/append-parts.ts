@@ -1,7 +1,7 @@
 import type { DataVersion } from "./data-version.ts";
 import { EventInserts } from "./event-inserts.ts";
 import type { GroupCommitPorts } from "./group-commit.ts";
-import { JournalNumbers } from "./journal-numbers.ts";
+import { KnownHeads } from "./known-heads.ts";
 import { KnownRunTags } from "./known-run-tags.ts";
 import { SettingVersions } from "./setting-versions.ts";
 import type { SqliteStatements } from "./statements.ts";
@@ -10,33 +10,34 @@ import type { SqliteStatements } from "./statements.ts";
 export interface AppendParts {
   readonly statements: SqliteStatements;
   readonly settings: SettingVersions;
-  readonly journals: JournalNumbers;
   readonly events: EventInserts;
+  readonly heads: KnownHeads;
   readonly runTags: KnownRunTags;
 }
 
 export function createAppendParts(statements: SqliteStatements, version: DataVersion): AppendParts {
+  const events = new EventInserts(statements);
   return {
     statements,
     settings: new SettingVersions(statements, version),
-    journals: new JournalNumbers(statements),
-    events: new EventInserts(statements),
+    events,
+    heads: new KnownHeads(statements, events),
     runTags: new KnownRunTags(version),
   };
 }
 
 /** Returns the work at the beginning and the end of each transaction. */
 export function transactionHooks(
-  { settings, journals, events, runTags }: AppendParts,
+  { settings, events, heads, runTags }: AppendParts,
   version: DataVersion,
 ): Pick<GroupCommitPorts, "onBegin" | "beforeCommit" | "onUndo"> {
   return {
-    onBegin: () => version.observe(),
+    onBegin: () => heads.begin(version.observe()),
     beforeCommit: () => events.flush(),
     onUndo: () => {
       settings.forget();
-      journals.forgetAll();
       events.forget();
+      heads.forgetAll();
       runTags.forgetAll();
     },
   };

@@ -20,7 +20,7 @@ export function createEntryWriter(parts: AppendParts): (entry: Entry, checksFirs
   const writeChecked = (entry: Entry): AppendResult => {
     const result = checkEntry(entry, view);
     if (!result.landed) return result;
-    parts.journals.forget(entry.tenant, entry.run);
+    parts.heads.forget(entry.tenant, entry.run);
     const { written, journal } = writeConditions(parts, entry);
     assert(written, "an entry that passes its checks meets the conditions of its writes");
     writeRest(parts, entry, journal);
@@ -91,25 +91,34 @@ function writeConditionalRow({ insertRow, updateRow }: SqliteStatements, tenant:
 }
 
 /**
- * Writes the head, with epoch, position and journal as conditions of the write, so that none is read before. Returns the
- * number of the journal, or null if a condition failed.
+ * Moves the head, if position and epoch are the expected ones. Returns the number of the journal, or null if they are
+ * not.
  */
-function writeHead(parts: AppendParts, { tenant, run, expect, events }: Entry): number | null {
-  const head = lastOf(events);
-  if (expect.position === 0) return createHead(parts, tenant, run, expect.epoch, head);
-  const { statements, journals } = parts;
-  const journal = journals.of(tenant, run);
-  if (journal === null) return null;
-  const { position, hash } = head;
-  const { changes } =
-    expect.epoch === null
-      ? statements.advanceHead.run(position, hash, tenant, run, expect.position, journal)
-      : statements.advanceFencedHead.run(position, hash, tenant, run, expect.position, journal, expect.epoch);
-  return changes === 1 ? journal : null;
+function writeHead(parts: AppendParts, entry: Entry): number | null {
+  const { tenant, run, expect, events } = entry;
+  const last = lastOf(events);
+  if (expect.position === 0) return createHead(parts, tenant, run, expect.epoch, last);
+  const { statements, heads } = parts;
+  const { position, hash } = last;
+  const isWritten = writesHeadRow(entry);
+  const journal = heads.move(entry, position, isWritten);
+  if (journal !== null && isWritten) statements.moveHead.run(position, hash, tenant, run);
+  return journal;
 }
 
+/**
+ * Returns whether the row of the head moves too. It stays behind while a worker begins and ends calls, so that a step
+ * writes one page less, and moves with every other entry and when the worker releases the run.
+ */
+function writesHeadRow({ run, expect, events, puts }: Entry): boolean {
+  if (expect.epoch === null || !events.every(({ type }) => progressTypes.has(type))) return true;
+  return puts.some(({ table, key }) => table === "run" && key === run);
+}
+
+const progressTypes: ReadonlySet<string> = new Set(["step.started", "step.succeeded"]);
+
 function createHead(
-  { statements, journals, events }: AppendParts,
+  { statements, heads, events }: AppendParts,
   tenant: Tenant,
   run: RunId,
   epoch: Epoch | null,
@@ -120,7 +129,7 @@ function createHead(
   events.flush(); // The number of the new journal is that of the next event.
   const created = statements.insertHead.get(position, hash, tenant, run);
   if (created === undefined) return null;
-  journals.remember(tenant, run, created[0]);
+  heads.add(tenant, run, created[0], position);
   return created[0];
 }
 
@@ -154,10 +163,10 @@ function isFirstRow({ run, expect }: Entry, { table, key }: Put): boolean {
   return expect.position === 0 && table === "run" && key === run;
 }
 
-function viewOf({ statements, events }: AppendParts): AppendView {
+function viewOf({ statements, events, heads }: AppendParts): AppendView {
   return {
     epoch: (tenant, run) => statements.epoch.get(tenant, run)?.epoch ?? null,
-    position: (tenant, run) => statements.head.get(tenant, run)?.[0] ?? 0,
+    position: (tenant, run) => heads.positionOf(tenant, run) ?? 0,
     hash: (tenant, run, position) => {
       events.flush();
       return statements.eventHash.get(tenant, run, position)?.hash ?? null;

@@ -27,7 +27,12 @@ type LeaseMethods = Pick<
 
 /** Claims, renews and releases leases, and writes send markers. They are not facts of a run, so they are not synced. */
 export function sqliteLeases(context: SqliteContext, boot: string): LeaseMethods {
-  return { ...claimMethods(context), ...askMethods(context), ...markerMethods(context, boot) };
+  return {
+    ...claimMethods(context),
+    ...releaseMethod(context),
+    ...askMethods(context),
+    ...markerMethods(context, boot),
+  };
 }
 
 function askMethods({ statements, group, read }: SqliteContext): Pick<Store, "ask" | "withdrawAsk" | "heldRuns"> {
@@ -64,7 +69,10 @@ function claimMethods({
   read,
   workers,
   unrenewed,
-}: SqliteContext): Omit<LeaseMethods, "ask" | "withdrawAsk" | "heldRuns" | "mark" | "marked" | "claims" | "boot"> {
+}: SqliteContext): Omit<
+  LeaseMethods,
+  "release" | "ask" | "withdrawAsk" | "heldRuns" | "mark" | "marked" | "claims" | "boot"
+> {
   const claim = (worker: WorkerId, tenant: Tenant, run: RunId): Claim | null => {
     const lease = statements.claim.get(tenant, run, worker, clock.now());
     return lease === undefined ? null : { tenant, run, worker, epoch: lease.epoch as Epoch };
@@ -107,13 +115,21 @@ function claimMethods({
       }),
     predecessor: async ({ tenant, run, worker, epoch }) =>
       read(() => statements.predecessor.get(tenant, run, worker, epoch)?.prior ?? null),
-    release: ({ tenant, run, worker, epoch }) =>
-      group.join("soft", () => void statements.release.run(tenant, run, worker, epoch, clock.now())),
     holdings: async (tenant, after, most) => {
       assertStorableNames(tenant, after);
       return read(() => statements.holdings.all(tenant, after, most).map((lease) => ({ ...lease, until: null })));
     },
     nextDue: async () => read(() => findNextDue(statements, clock.now())),
+  };
+}
+
+function releaseMethod({ statements, heads, group, clock }: SqliteContext): Pick<Store, "release"> {
+  return {
+    release: ({ tenant, run, worker, epoch }) =>
+      group.join("soft", () => {
+        heads.writeRow(tenant, run);
+        statements.release.run(tenant, run, worker, epoch, clock.now());
+      }),
   };
 }
 

@@ -10,6 +10,7 @@ import { movedEventsMigration } from "./migrations/0009-moved-events.ts";
 import { tagsMigration } from "./migrations/0010-tags.ts";
 import { runToolsMigration } from "./migrations/0011-run-tools.ts";
 import { unneededIndexesMigration } from "./migrations/0012-unneeded-indexes.ts";
+import { headsBehindMigration } from "./migrations/0013-heads-behind.ts";
 import type { SqliteDatabase } from "./sqlite-driver.ts";
 
 /** One step of the schema. It is text in the code, because a bundle of a program has no other files of the package. */
@@ -43,4 +44,5 @@ export const sqliteMigrations: readonly SqliteMigration[] = [
   tagsMigration,
   runToolsMigration,
   unneededIndexesMigration,
+  headsBehindMigration,
 ];

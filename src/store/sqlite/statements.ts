@@ -3,6 +3,7 @@ import type { Head, Query, RunLease, StoredRow, Tally } from "../../core/store/s
 import { indexedRowFields, type Table, tables, taggedRowFields } from "../../core/store/tables.ts";
 import { assert } from "../../core/values/assert.ts";
 import type { Instant, RunId, Tenant, WorkerId } from "../../core/values/ids.ts";
+import { EpochStatement, epochChanges } from "./epoch-changes.ts";
 import { anyJournal, eventStatements, returnArrays } from "./event-statements.ts";
 import { LazyStatement } from "./lazy-statement.ts";
 import { searchStatements } from "./search-statements.ts";
@@ -14,12 +15,14 @@ export type SqliteStatements = ReturnType<typeof sqliteStatements>;
 
 export function sqliteStatements(db: SqliteDatabase) {
   const prepare = <Row>(sql: string) => new LazyStatement<Row>(db, sql);
+  const changeEpoch: Prepare = (sql) => new EpochStatement(db, sql, "a run");
   return {
+    epochChanges: epochChanges(db),
     ...journalStatements(prepare),
     ...eventStatements(prepare),
     ...dueRunStatements(prepare),
-    ...leaseStatements(prepare),
-    ...workerStatements(prepare),
+    ...leaseStatements(prepare, changeEpoch),
+    ...workerStatements(prepare, (sql) => new EpochStatement(db, sql, "many runs")),
     ...tallyAndBlobStatements(prepare),
     ...rowStatements(prepare),
     ...searchStatements(prepare),
@@ -42,7 +45,19 @@ export const EVENTS_PER_READ = 256;
 /** An event counts only with the names of its journal, if it is the first, and else without names. */
 const hasOwnNames = "(tenant = ?1 and run = ?2 or position > 1 and tenant is null and run is null)";
 
-const currentEpoch = "(select epoch from lease where lease.tenant = ?3 and lease.run = ?4)";
+/**
+ * The heads. While a worker holds a run, the row of its head may be behind: the head is the last event then, if the
+ * events contain what the row names. Else the row counts, so that an audit finds what is missing.
+ */
+const heads = `select coalesce(last.position, head.position) as position, coalesce(last.hash, head.hash) as hash,
+    head.journal, head.run
+  from head left join event as last on last.journal = head.journal
+    and last.position = (select max(position) from event where journal = head.journal)
+    and last.position > head.position and exists (
+      select 1 from event as named
+      where named.journal = head.journal and named.position = head.position and named.hash = head.hash)`;
+
+type HeadColumns = readonly [position: Head["position"], hash: Head["hash"], journal: number, run: RunId];
 
 function journalStatements(prepare: Prepare) {
   return {
@@ -70,9 +85,7 @@ function journalStatements(prepare: Prepare) {
       ),
     ),
     heads: returnArrays(
-      prepare<readonly [position: Head["position"], hash: Head["hash"], journal: number, run: RunId]>(
-        "select position, hash, journal, run from head where tenant = ? and run > ? order by run limit ?",
-      ),
+      prepare<HeadColumns>(`${heads} where head.tenant = ? and head.run > ? order by head.run limit ?`),
     ),
     insertHead: returnArrays(
       prepare<readonly [journal: number]>(
@@ -81,19 +94,13 @@ function journalStatements(prepare: Prepare) {
          returning journal`,
       ),
     ),
-    advanceHead: prepare(
-      `update head set position = ?1, hash = ?2
-       where tenant = ?3 and run = ?4 and position = ?5 and journal = ?6`,
+    catchUpHead: prepare(
+      `update head set position = last.position, hash = last.hash
+       from (${heads} where head.tenant = ?1 and head.run = ?2) as last
+       where head.tenant = ?1 and head.run = ?2 and head.position < last.position`,
     ),
-    advanceFencedHead: prepare(
-      `update head set position = ?1, hash = ?2
-       where tenant = ?3 and run = ?4 and position = ?5 and journal = ?6 and ${currentEpoch} = ?7`,
-    ),
-    head: returnArrays(
-      prepare<readonly [position: Head["position"], hash: Head["hash"]]>(
-        "select position, hash from head where tenant = ? and run = ?",
-      ),
-    ),
+    moveHead: prepare("update head set position = ?, hash = ? where tenant = ? and run = ?"),
+    head: returnArrays(prepare<HeadColumns>(`${heads} where head.tenant = ? and head.run = ?`)),
     runs: prepare<{ readonly run: RunId }>(
       `select * from (select run from event indexed by event_name where tenant = ?1 and run > ?2 order by run limit ?3)
        union select * from (select run from head where tenant = ?1 and run > ?2 order by run limit ?3)
@@ -161,10 +168,10 @@ function dueRunStatements(prepare: Prepare) {
   };
 }
 
-function leaseStatements(prepare: Prepare) {
+function leaseStatements(prepare: Prepare, changeEpoch: Prepare) {
   return {
     epoch: prepare<{ readonly epoch: number }>("select epoch from lease where tenant = ? and run = ?"),
-    claim: prepare<{ readonly epoch: number }>(
+    claim: changeEpoch<{ readonly epoch: number }>(
       `insert into lease (tenant, run, epoch, worker, since) values (?1, ?2, 1, ?3, ?4)
        on conflict (tenant, run) do update
        set epoch = epoch + 1, prior = coalesce(worker, prior), worker = excluded.worker, since = excluded.since,
@@ -184,7 +191,7 @@ function leaseStatements(prepare: Prepare) {
     heldBy: prepare<HeldLease>(
       "select tenant, run, epoch from lease indexed by lease_worker where worker = ? and worker is not null",
     ),
-    abandon: prepare(
+    abandon: changeEpoch(
       `update lease set epoch = epoch + 1, prior = worker, worker = null, since = 0, wanted = null
        where tenant = ? and run = ? and worker = ? and epoch = ?`,
     ),

@@ -13,7 +13,8 @@ export interface WorkerRow {
   readonly beat: number;
 }
 
-export function workerStatements(prepare: Prepare) {
+/** `changeEpochs` prepares statements that change the epochs of many runs. */
+export function workerStatements(prepare: Prepare, changeEpochs: Prepare) {
   return {
     workers: prepare<Pick<WorkerRow, "id" | "boot" | "pid" | "beat"> & { readonly idle: 0 | 1 }>(
       `select id, boot, pid, beat, rules is null and not exists (
@@ -39,7 +40,7 @@ export function workerStatements(prepare: Prepare) {
     suspendWorker: prepare("update worker set rules = null, offers = null where id = ?"),
     beatOf: prepare<Pick<WorkerRow, "beat">>("select beat from worker where id = ?"),
     // The epoch moves now, so that nothing of the evicted worker lands after this, even before another claim.
-    evictLeases: prepare(
+    evictLeases: changeEpochs(
       `update lease indexed by lease_worker set epoch = epoch + 1, prior = worker, worker = null, since = 0, wanted = null
        where worker = ? and worker is not null`,
     ),

@@ -10,10 +10,14 @@ export function openSqliteDump(file: string): { now(): TableDump; close(): void 
   // As in memory, a lease that is held has no end.
   const columns: Readonly<Record<string, string>> = {
     event: "head.tenant, head.run, event.position, type, v, at, body, event.hash, body_hash",
-    head: "tenant, run, position, hash",
+    head: "head.tenant, head.run, last.position, last.hash",
     lease: "tenant, run, epoch, worker, iif(worker is null, 0, null) as until, prior, since",
   };
-  const sources: Readonly<Record<string, string>> = { event: "event left join head using (journal)" };
+  const sources: Readonly<Record<string, string>> = {
+    event: "event left join head using (journal)",
+    // The row of a head may be behind the last event.
+    head: "head join event as last on last.journal = head.journal and last.position = (select max(position) from event where journal = head.journal)",
+  };
   const selects = names.map(
     (name) =>
       [
