@@ -1,23 +1,23 @@
 import type { RunResult } from "../core/run/run-result.ts";
 import { FaultError } from "../core/values/fault.ts";
 import type { RunId } from "../core/values/ids.ts";
-import type { RecordedEvent, RunHandle, RunProgress } from "../engine/api/engine-api.ts";
+import type { RecordedEvent, RunHandle, RunProgress, WaitOptions } from "../engine/api/engine-api.ts";
 import type { HttpCaller } from "./http-caller.ts";
 import { readEventStream } from "./read-event-stream.ts";
 
 /** Returns a handle on a run of the server. */
 export function remoteRun(caller: HttpCaller, run_id: RunId, attached: boolean): RunHandle {
-  const wait = async (verb: "run.result" | "run.finished"): Promise<RunResult> => {
+  const wait = async (verb: "run.result" | "run.finished", { signal }: WaitOptions): Promise<RunResult> => {
     for (;;) {
-      const { status, body } = await caller.call(verb, { run_id });
+      const { status, body } = await caller.call(verb, { run_id }, signal);
       if (status !== 202) return body as RunResult;
     }
   };
   return {
     run_id,
     attached,
-    result: () => wait("run.result"),
-    finished: () => wait("run.finished"),
+    result: (options = {}) => wait("run.result", options),
+    finished: (options = {}) => wait("run.finished", options),
     now: async () => (await caller.call("run.now", { run_id })).body as RunProgress,
     events: (options = {}) => remoteEvents(caller, run_id, options),
     transcript: async () =>

@@ -9,13 +9,13 @@ export function judgedHandle(judge: VerbJudge, principal: Principal, handle: Run
   return {
     run_id: handle.run_id,
     attached: handle.attached,
-    result: async () => {
+    result: async (given = {}) => {
       judge.assertAllowed(principal, "run.result", run);
-      return handle.result();
+      return handle.result(readOptions("run.result", given));
     },
-    finished: async () => {
+    finished: async (given = {}) => {
       judge.assertAllowed(principal, "run.finished", run);
-      return handle.finished();
+      return handle.finished(readOptions("run.finished", given));
     },
     now: async () => {
       judge.assertAllowed(principal, "run.now", run);

@@ -7,7 +7,7 @@ import { runTranscript, type TranscriptEntry } from "../core/run/transcript.ts";
 import type { RunRow, TimerRow } from "../core/store/tables.ts";
 import { assert } from "../core/values/assert.ts";
 import type { RunId } from "../core/values/ids.ts";
-import type { RecordedEvent, RunHandle, RunProgress } from "./api/engine-api.ts";
+import type { RecordedEvent, RunHandle, RunProgress, WaitOptions } from "./api/engine-api.ts";
 import type { SessionTurn } from "./api/open-run-api.ts";
 import { readReason } from "./api/read-reason.ts";
 import type { StepChange } from "./api/state-api.ts";
@@ -22,6 +22,17 @@ import { readStepChanges } from "./state/read-step-changes.ts";
 import type { LeasedRuns } from "./worker/leased-runs.ts";
 import { waitForResult } from "./worker/wait-for-result.ts";
 import type { WorkerPorts } from "./worker/worker-ports.ts";
+
+/** Rejects with the reason of the signal when it aborts, also while the run is busy here. */
+function endedBy<Result>(signal: AbortSignal | undefined, work: Promise<Result>): Promise<Result> {
+  if (signal === undefined) return work;
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort, { once: true });
+    void work.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
+}
 
 /** A handle on a run for one principal. */
 export class EngineRunHandle implements RunHandle {
@@ -54,15 +65,15 @@ export class EngineRunHandle implements RunHandle {
       });
   }
 
-  result(): Promise<RunResult> {
-    return this.#ports.keepAlive(this.#rested());
+  result({ signal }: WaitOptions = {}): Promise<RunResult> {
+    return this.#ports.keepAlive(endedBy(signal, this.#rested(signal)));
   }
 
-  finished(): Promise<RunResult> {
-    return this.#ports.keepAlive(this.#finished());
+  finished({ signal }: WaitOptions = {}): Promise<RunResult> {
+    return this.#ports.keepAlive(endedBy(signal, this.#finished(signal)));
   }
 
-  async #rested(): Promise<RunResult> {
+  async #rested(signal: AbortSignal | undefined): Promise<RunResult> {
     const { store } = this.#ports;
     const { tenant } = this.#principal;
     this.#leasedRuns.assertOpen();
@@ -71,7 +82,7 @@ export class EngineRunHandle implements RunHandle {
         this.#hasJustEnded || (await store.head(tenant, this.run_id))?.position === this.#ended.position;
       if (isUnchanged) return runResult(this.#ended);
     }
-    return this.#explain(await waitForResult(this.#ports, this.#leasedRuns, tenant, this.run_id));
+    return this.#explain(await waitForResult(this.#ports, this.#leasedRuns, tenant, this.run_id, signal));
   }
 
   /** Says so if a live worker has the tool of a waiting step and may not execute the run. */
@@ -83,12 +94,18 @@ export class EngineRunHandle implements RunHandle {
     return missing?.reason_code === "RULES_ELSEWHERE" ? withRulesElsewhere(result, missing) : result;
   }
 
-  async #finished(): Promise<RunResult> {
+  async #finished(signal: AbortSignal | undefined): Promise<RunResult> {
+    const run = { tenant: this.#principal.tenant, id: this.run_id };
     for (;;) {
-      const changed = this.#leasedRuns.nextChange();
-      const result = await this.#rested();
-      if (result.final) return result;
-      await changed;
+      signal?.throwIfAborted();
+      const { changed, stop } = this.#leasedRuns.watch({ run, signal });
+      try {
+        const result = await this.#rested(signal);
+        if (result.final) return result;
+        await changed;
+      } finally {
+        stop();
+      }
     }
   }
 
@@ -119,7 +136,8 @@ export class EngineRunHandle implements RunHandle {
       (await this.#ports.store.events(tenant, this.run_id, Math.max(0, after - 1), 1))[0]?.hash ?? GENESIS_HASH;
     if (after === 0) previous = GENESIS_HASH;
     for (;;) {
-      const progress = follow ? this.#leasedRuns.watchProgress(signal) : null;
+      const run = { tenant, id: this.run_id };
+      const progress = follow ? this.#leasedRuns.watch({ run, appends: true, signal }) : null;
       try {
         const { ended, rested, synced } = await this.#reached();
         const news = await this.#ports.store.events(tenant, this.run_id, position);

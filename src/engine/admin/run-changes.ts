@@ -33,7 +33,7 @@ export async function* watchRunChanges(
   let known: ReadonlyMap<RunId, string> | null = null;
   const pause = (ms: number) => new Promise<void>((resolve) => void loopTimers.after(ms, resolve));
   while (!stop.aborted) {
-    const { changed } = leasedRuns.watchProgress(stop);
+    const { changed } = leasedRuns.watch({ appends: true, signal: stop });
     const rested = pause(waitTimes.changesMs);
     const rows = await readWatchedRows(listRuns, principal);
     if (rows !== null) {

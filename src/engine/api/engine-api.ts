@@ -48,7 +48,7 @@ export type { GateView, PageOptions, UnreadableGate } from "./list-api.ts";
 export type { PrincipalInput } from "./principal-input.ts";
 export type { AbortableSubmitOptions } from "./replan-options.ts";
 export type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from "./request-options.ts";
-export type { RecordedEvent, RunHandle, RunProgress } from "./run-handle-api.ts";
+export type { RecordedEvent, RunHandle, RunProgress, WaitOptions } from "./run-handle-api.ts";
 export type { ScheduleOptions } from "./schedule-api.ts";
 export type { SimulatedGate, SimulatedStep, Simulation } from "./simulation-api.ts";
 

@@ -36,14 +36,20 @@ export interface RecordedEvent {
   readonly durable: boolean;
 }
 
+/** How long a caller waits for a run. */
+export interface WaitOptions {
+  /** Ends the wait, which then rejects with the reason of the signal. The run goes on. */
+  readonly signal?: AbortSignal;
+}
+
 export interface RunHandle {
   readonly run_id: RunId;
   /** True: an earlier submission with the same request key is this run. */
   readonly attached: boolean;
   /** Resolves when the run can go no further by itself. */
-  result(): Promise<RunResult>;
+  result(options?: WaitOptions): Promise<RunResult>;
   /** Resolves when the run has ended. */
-  finished(): Promise<RunResult>;
+  finished(options?: WaitOptions): Promise<RunResult>;
   /** Returns the current state without waiting. */
   now(): Promise<RunProgress>;
   /** Yields the events so far; with `follow`, also new ones until the run has ended. */

@@ -16,7 +16,15 @@ import { HandlerSlots } from "./handler-slots.ts";
 import { LeasedRun } from "./leased-run.ts";
 import type { LeaseEnd } from "./leased-run-listener.ts";
 import { ReturnedHandlerReports } from "./returned-handler-reports.ts";
+import { RunWatchers } from "./run-watchers.ts";
 import type { WorkerPorts } from "./worker-ports.ts";
+
+/** A wait for a change of a run, or of any run. */
+interface RunWatch {
+  readonly run?: Pick<Run, "tenant" | "id">;
+  readonly appends?: boolean;
+  readonly signal?: AbortSignal | undefined;
+}
 
 const REMEMBERED_RUNS_MAX = 10_000;
 
@@ -35,8 +43,7 @@ export class LeasedRuns {
   readonly #failed = new Set<string>();
   /** By open run whose acts are confirmed after a restart, the position at which this process first loaded it. */
   readonly #loadedAt = new Map<string, number>();
-  readonly #watchers = new Set<() => void>();
-  readonly #followers = new Set<() => void>();
+  readonly #watchers = new RunWatchers();
   /** Claims that the store failed to release. No worker can claim their runs until the lease expires. */
   readonly #unreleased: Claim[] = [];
   readonly #releasing = new Set<Promise<void>>();
@@ -200,7 +207,7 @@ export class LeasedRuns {
       childRuns: this.#childRuns,
       hasFailed: this.#failed.delete(name),
       loadedAt: this.#loadedAt.get(name) ?? loaded.run.position,
-      onProgress: () => this.#notifyProgress(),
+      onProgress: () => this.#watchers.onAppend(name),
       onReturn: (act) => this.#returns.add(act),
       onEnd: (end) => this.#onEnd(name, leased, end),
     });
@@ -242,7 +249,7 @@ export class LeasedRuns {
     const decision = (leased && (await askLeasedRun(leased, make))) ?? (await this.#askStore(tenant, run, make));
     if (decision.refusal !== null) throw new FaultError(decision.refusal);
     if (leased === undefined && this.#isDue(decision.after)) await this.takeDueRun(decision.after);
-    this.notifyChange();
+    this.#watchers.onChange(leasedRunName(tenant, run));
     return decision;
   }
 
@@ -263,43 +270,29 @@ export class LeasedRuns {
 
   /** True while a caller waits for a change of a run. */
   get isAwaited(): boolean {
-    return this.#watchers.size > 0;
+    return !this.#watchers.isEmpty;
   }
 
-  /** Resolves when a run may have changed: a lease ended, or another process appended. */
-  nextChange(signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve) => void this.#watch(resolve, false, signal));
+  /** Resolves when any run may have changed: a lease ended, or another process appended. */
+  nextChange(): Promise<void> {
+    return this.watch({}).changed;
   }
 
-  /** Like `nextChange`, and also after each append of a leased run. `stop` ends the wait. */
-  watchProgress(signal?: AbortSignal): { readonly changed: Promise<void>; stop(): void } {
+  /**
+   * `changed` resolves when the run, or without one any run, may have changed; with `appends`, also after each append of
+   * a leased run. `stop` ends the wait, and so does the signal.
+   */
+  watch({ run, appends = false, signal }: RunWatch): { readonly changed: Promise<void>; stop(): void } {
     let stop = () => {};
     const changed = new Promise<void>((resolve) => {
-      stop = this.#watch(resolve, true, signal);
+      const name = run === undefined ? null : leasedRunName(run.tenant, run.id);
+      stop = this.#watchers.watch({ run: name, appends, signal }, resolve);
     });
     return { changed, stop };
   }
 
-  #watch(resolve: () => void, alsoAppends: boolean, signal: AbortSignal | undefined): () => void {
-    const done = () => {
-      this.#watchers.delete(done);
-      this.#followers.delete(done);
-      signal?.removeEventListener("abort", done);
-      resolve();
-    };
-    this.#watchers.add(done);
-    if (alsoAppends) this.#followers.add(done);
-    signal?.addEventListener("abort", done, { once: true });
-    return done;
-  }
-
-  #notifyProgress(): void {
-    if (this.#followers.size === 0) return;
-    for (const follower of [...this.#followers]) follower();
-  }
-
   notifyChange(): void {
-    for (const watcher of [...this.#watchers]) watcher();
+    this.#watchers.onChange(null);
   }
 
   /**
@@ -338,7 +331,7 @@ export class LeasedRuns {
     const wake = nextWakeAt(leased.run);
     if (wake !== null) this.#onRest(wake);
     if (end === "rested" && this.works) this.#doubts.lookAgain(leased.run);
-    this.notifyChange();
+    this.#watchers.onChange(name);
   }
 
   /** Remembers a run that this process has known since a position. A run that it forgets is only confirmed again. */

@@ -25,17 +25,22 @@ export async function obtainRun(
     if (leased !== null || !runs.works) return leased;
     if (clock.now() >= giveUpAt) break;
     if (await leases.ask(tenant, id)) failpoint("handover.asked");
-    await changeWithin(ports, runs, Math.min(askAgainMs, giveUpAt - clock.now()));
+    await changeWithin(ports, runs, run, Math.min(askAgainMs, giveUpAt - clock.now()));
   }
   await leases.withdrawAsk(tenant, id);
   // It may have been released for this worker meanwhile.
   return runs.take(tenant, id);
 }
 
-/** Resolves when a run may have changed, or after a time. */
-async function changeWithin({ loopTimers }: WorkerPorts, runs: LeasedRuns, ms: number): Promise<void> {
-  const ended = new AbortController();
-  const cancel = loopTimers.after(ms, () => ended.abort());
-  await runs.nextChange(ended.signal);
+/** Resolves when the run may have changed, or after a time. */
+async function changeWithin(
+  { loopTimers }: WorkerPorts,
+  runs: LeasedRuns,
+  run: Pick<Run, "tenant" | "id">,
+  ms: number,
+): Promise<void> {
+  const { changed, stop } = runs.watch({ run });
+  const cancel = loopTimers.after(ms, stop);
+  await changed;
   cancel();
 }

@@ -9,18 +9,24 @@ import type { WorkerPorts } from "./worker-ports.ts";
 /** How long a caller waits for a run that another worker holds and this one can continue. */
 const OBTAIN_WITHIN_MS = 1000;
 
-/** Waits until the run is at rest, on any worker, and returns its result. */
+/** Waits until the run is at rest, on any worker, and returns its result. Throws the reason of the signal if it aborts. */
 export async function waitForResult(
   ports: WorkerPorts,
   runs: LeasedRuns,
   tenant: Tenant,
   id: RunId,
+  signal?: AbortSignal,
 ): Promise<RunResult> {
   for (;;) {
-    const changed = runs.nextChange();
-    const result = await resultAtRest(ports, runs, tenant, id);
-    if (result !== null) return result;
-    await changed;
+    signal?.throwIfAborted();
+    const { changed, stop } = runs.watch({ run: { tenant, id }, signal });
+    try {
+      const result = await resultAtRest(ports, runs, tenant, id);
+      if (result !== null) return result;
+      await changed;
+    } finally {
+      stop();
+    }
   }
 }
 
