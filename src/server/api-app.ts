@@ -4,8 +4,9 @@ import { type Context, Hono } from "hono";
 import { FaultError, fault } from "../core/values/fault.ts";
 import type { Engine } from "../engine/api/engine-api.ts";
 import { consolePaths, demoPaths } from "../http-api/page-paths.ts";
-import { assertRequestAllowed, type ServerAddresses } from "./assert-request-allowed.ts";
+import type { ServerAddresses } from "./assert-request-allowed.ts";
 import type { BrowserLogins } from "./browser-logins.ts";
+import { commonHeaders } from "./common-headers.ts";
 import type { ConsoleFiles } from "./console-files.ts";
 import type { Authenticator, Credential, PresentedCredential } from "./credential.ts";
 import { type DemoSupervisor, demoRoutes } from "./demo-routes.ts";
@@ -49,16 +50,6 @@ const buildHeader = "x-writ-build";
 
 /** With this header a page knows that a demo started the server. */
 const demoHeader = "x-writ-demo";
-
-/** Headers of every answer. The server has no pages that may be framed or sniffed. */
-const commonHeaders = {
-  "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-resource-policy": "same-origin",
-  "referrer-policy": "no-referrer",
-  "x-content-type-options": "nosniff",
-} as const;
 
 /** Makes the web application of a server from its route table. */
 export function apiApp(options: ApiAppOptions): Hono {
@@ -238,7 +229,6 @@ async function answered(options: ApiAppOptions, context: Context, work: () => Pr
   const requestId = randomUUID();
   let response: Response;
   try {
-    assertRequestAllowed(context.req.raw, options.addresses(), sentPath(context));
     response = await work();
   } catch (error) {
     const problem = problemOf(error, requestId);
@@ -291,11 +281,6 @@ function incomingOf(context: Context): IncomingMessage {
 
 function outgoingOf(context: Context): ServerResponse {
   return (context.env as NodeExchange).outgoing;
-}
-
-/** The path as the client sent it: a URL is parsed into another form. */
-function sentPath(context: Context): string {
-  return (incomingOf(context).url ?? "").split("?")[0] ?? "";
 }
 
 /** The address of the client. Behind a proxy, all clients have that of the proxy. */

@@ -1,9 +1,10 @@
-import type { Server } from "node:http";
+import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import { FaultError, fault } from "../core/values/fault.ts";
 import { type ApiAppOptions, apiApp } from "./api-app.ts";
 import type { ServerAddresses } from "./assert-request-allowed.ts";
+import { checkedListener, refuseExpectation } from "./checked-listener.ts";
 import { httpLimits } from "./http-limits.ts";
 import { refuseConnection } from "./refuse-connection.ts";
 
@@ -54,6 +55,8 @@ export async function serveApi({ port, host, publicUrl, times, ...options }: Ser
   });
   const server = createAdaptorServer({
     fetch: app.fetch,
+    createServer: ((given: object, listener: RequestListener) =>
+      createServer(given, checkedListener(listener, () => addresses))) as typeof createServer,
     overrideGlobalObjects: false,
     serverOptions: {
       maxHeaderSize: httpLimits.headerBytes,
@@ -64,6 +67,7 @@ export async function serveApi({ port, host, publicUrl, times, ...options }: Ser
     },
   }) as Server;
   server.on("clientError", refuseConnection);
+  server.on("checkExpectation", refuseExpectation);
   server.maxConnections = httpLimits.connections;
   await new Promise<void>((resolve, reject) => {
     const refused = ({ message }: Error) =>

@@ -103,6 +103,16 @@ const requests: Readonly<Record<string, readonly [Raw, number]>> = {
   "a query of a wrong type": [{ method: "GET", path: "/v1/runs?limit=many" }, 400],
   "a path with two slashes": [{ method: "GET", path: "/v1//runs" }, 400],
   "a path that climbs": [{ method: "GET", path: "/v1/gates/%2e%2e/runs" }, 400],
+  "a path with a dot segment": [{ method: "GET", path: "/v1/x/../whoami" }, 400],
+  "a path that ends in a dot segment": [{ method: "GET", path: "/v1/runs/.." }, 400],
+  "a path with a fragment": [{ method: "GET", path: "/v1/whoami#x" }, 400],
+  "a path with a backslash": [{ method: "GET", path: "/v1\\whoami" }, 400],
+  "an address that is no path": [{ method: "OPTIONS", path: "*" }, 400],
+  "a host with a user": [{ method: "GET", path: "/healthz", headers: { host: "127.0.0.1:80@evil.example" } }, 421],
+  "a host that is no name": [{ method: "GET", path: "/healthz", headers: { host: "[::ffff:127.0.0.1]:4111" } }, 421],
+  "a host with a dot at its end": [{ method: "GET", path: "/metrics", headers: { host: "localhost.:4111" } }, 421],
+  "a forwarded host": [{ headers: { ...json, host: "evil.example", "x-forwarded-host": "127.0.0.1" }, body: plan }, 421],
+  "an expectation": [{ headers: { ...json, expect: "more" }, body: plan }, 417],
   "a path with a NUL": [{ method: "GET", path: "/v1/runs/%00" }, 400],
   "an unknown route": [{ method: "GET", path: "/v1/secrets" }, 404],
   "another method": [{ method: "PATCH", path: "/v1/runs" }, 404],
@@ -146,6 +156,8 @@ describe("a server refuses", () => {
   });
 
   it.each([
+    ["two hosts", "GET /v1/runs HTTP/1.1\r\nHost: evil.example", /^HTTP\/1\.1 421/],
+    ["two origins", "GET /v1/runs HTTP/1.1\r\nOrigin: null\r\nOrigin: null", /^HTTP\/1\.1 403/],
     ["the address of another server", "GET http://evil.example/v1/runs HTTP/1.1", /^HTTP\/1\.1 4\d\d/],
     ["an address that is none", "GET //evil.example/v1/runs HTTP/1.1", /^HTTP\/1\.1 400/],
     ["the method TRACE", "TRACE /v1/runs HTTP/1.1", /^HTTP\/1\.1 404/],
