@@ -16,6 +16,7 @@ import { makeRouteTable } from "./make-route-table.ts";
 import { type Problem, problemOf } from "./problem.ts";
 import { readJsonBody } from "./request-body.ts";
 import { RequestReader } from "./request-input.ts";
+import { RequestLoad } from "./request-load.ts";
 import type { RouteAnswer, RouteCall, ServerRoute } from "./server-route.ts";
 import { ServerSessions } from "./server-sessions.ts";
 import { jsonResponse, sendText, textResponse } from "./text-response.ts";
@@ -35,6 +36,8 @@ export interface ApiAppOptions {
   readonly stopping: AbortSignal;
   /** The time after which a client that reads nothing loses its connection. */
   readonly stallMs: number;
+  /** Default: those of `httpLimits`. */
+  readonly loadLimits?: ConstructorParameters<typeof RequestLoad>[0];
   readonly isReady: () => Promise<boolean>;
   readonly metrics: () => string;
   readonly now: () => number;
@@ -56,6 +59,7 @@ export function apiApp(options: ApiAppOptions): Hono {
   const app = new Hono();
   const sessions = new ServerSessions(options.engine, options.stopping);
   const failed = new FailedLogins(options.now);
+  const load = new RequestLoad(options.loadLimits);
   for (const route of [...makeRouteTable(), ...demoRoutes(options.demo)]) {
     const reader = new RequestReader(route);
     const path = route.path.replaceAll(/\{(\w+)\}/g, ":$1");
@@ -65,11 +69,12 @@ export function apiApp(options: ApiAppOptions): Hono {
         const { raw } = context.req;
         // An answer to HEAD has no body, so its stream would have no reader.
         if (raw.method === "HEAD" && route.media === "text/event-stream") throw unknownRoute();
+        const hold = load.begin(credential.principal, outgoingOf(context));
         const call: RouteCall = {
           engine: options.engine,
           credential,
           principal: credential.principal,
-          input: await reader.read(raw, incomingOf(context), context.req.param() as Readonly<Record<string, string>>),
+          input: await reader.read(raw, incomingOf(context), context.req.param() as Record<string, string>, hold),
           requestKey: route.hasRequestKey ? (raw.headers.get("idempotency-key") ?? null) : null,
           lastEventId: raw.headers.get("last-event-id"),
           get signal() {

@@ -11,6 +11,8 @@ export const httpLimits = {
   requestMs: 30_000,
   idleMs: 60_000,
   connections: 16_384,
+  principalRequests: 4096,
+  heldBodyBytes: 256 * 1024 * 1024,
   waitMs: 25_000,
   sessions: 10_000,
   streamRuns: 50,

@@ -4,11 +4,15 @@ import { FaultError, fault } from "../core/values/fault.ts";
 import { httpLimits } from "./http-limits.ts";
 import { HttpFault } from "./problem.ts";
 
-/** Reads a JSON body. An absent one is an empty object. */
-export async function readJsonBody(incoming: IncomingMessage, limit: number): Promise<unknown> {
+/** Reads a JSON body. An absent one is an empty object. `hold` is told of its bytes as they arrive. */
+export async function readJsonBody(
+  incoming: IncomingMessage,
+  limit: number,
+  hold: (bytes: number) => void = () => {},
+): Promise<unknown> {
   const { headers } = incoming;
   if (headers["content-encoding"] !== undefined) throw unsupported("send the body without a content encoding");
-  const bytes = await readBytes(incoming, limit);
+  const bytes = await readBytes(incoming, limit, hold);
   if (bytes.length === 0) return {};
   if (!/^application\/json(?:;\s*charset=utf-8)?$/i.test(headers["content-type"] ?? ""))
     throw unsupported("send the body as application/json");
@@ -31,7 +35,7 @@ function unsupported(message: string): HttpFault {
 }
 
 /** Reads a body within its limit. Nothing larger is ever kept. */
-function readBytes(incoming: IncomingMessage, limit: number): Promise<Uint8Array> {
+function readBytes(incoming: IncomingMessage, limit: number, hold: (bytes: number) => void): Promise<Uint8Array> {
   const tooLarge = () => new FaultError(fault("LIMIT_EXCEEDED", `the body is larger than ${limit} bytes`));
   if (Number(incoming.headers["content-length"] ?? 0) > limit) return Promise.reject(tooLarge());
   return new Promise((resolve, reject) => {
@@ -39,8 +43,14 @@ function readBytes(incoming: IncomingMessage, limit: number): Promise<Uint8Array
     let size = 0;
     incoming.on("data", (part: Uint8Array) => {
       size += part.length;
-      if (size > limit) reject(tooLarge());
-      else parts.push(part);
+      try {
+        if (size > limit) throw tooLarge();
+        hold(part.length);
+        parts.push(part);
+      } catch (error) {
+        parts.length = 0;
+        reject(error);
+      }
     });
     incoming.once("end", () => resolve(Buffer.concat(parts)));
     incoming.once("close", () => reject(new FaultError(fault("INVALID_INPUT", "the body was cut off"))));

@@ -5,6 +5,7 @@ import type { JsonObject } from "../core/values/json.ts";
 import { jsonSchema } from "../schema/schema-from-json-schema.ts";
 import { httpLimits } from "./http-limits.ts";
 import { readJsonBody } from "./request-body.ts";
+import type { HoldBytes } from "./request-load.ts";
 import { closedSchema, type ServerRoute } from "./server-route.ts";
 
 /** Reads and validates the arguments of requests of one route. */
@@ -23,6 +24,7 @@ export class RequestReader {
     request: Request,
     incoming: IncomingMessage,
     params: Readonly<Record<string, string>>,
+    hold: HoldBytes,
   ): Promise<Readonly<Record<string, unknown>>> {
     const { query, body } = this.#route;
     // Compiled when first used: a server has many routes, and starts at once.
@@ -33,7 +35,7 @@ export class RequestReader {
     if (body === null) return { ...inQuery, ...inPath };
     this.#body ??= jsonSchema(body);
     const limit = this.#route.verb === "openRun.recordModelCall" ? httpLimits.modelBodyBytes : httpLimits.bodyBytes;
-    return { ...parsed(this.#body, "the body", await readJsonBody(incoming, limit)), ...inPath };
+    return { ...parsed(this.#body, "the body", await readJsonBody(incoming, limit, hold)), ...inPath };
   }
 }
 

@@ -56,7 +56,10 @@ export async function serveApi({ port, host, publicUrl, times, ...options }: Ser
   const server = createAdaptorServer({
     fetch: app.fetch,
     createServer: ((given: object, listener: RequestListener) =>
-      createServer(given, checkedListener(listener, () => addresses))) as typeof createServer,
+      createServer(
+        given,
+        checkedListener(listener, () => addresses),
+      )) as typeof createServer,
     overrideGlobalObjects: false,
     serverOptions: {
       maxHeaderSize: httpLimits.headerBytes,

@@ -254,6 +254,8 @@ function limitsPage(): string {
     requestMs: "milliseconds until the whole request has arrived; then the connection is closed with 408",
     idleMs: "milliseconds that a connection may be idle between two requests",
     connections: "open connections",
+    principalRequests: "requests in progress of one principal, streams included; more are answered with 429",
+    heldBodyBytes: "bytes of all bodies in progress; more are answered with 429",
     waitMs: "milliseconds that a request waits for a run; then it is answered with 202",
     sessions: "open sessions that a server keeps; the oldest is opened again when it is used",
     streamRuns: "runs of one stream",

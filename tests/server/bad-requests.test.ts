@@ -111,7 +111,10 @@ const requests: Readonly<Record<string, readonly [Raw, number]>> = {
   "a host with a user": [{ method: "GET", path: "/healthz", headers: { host: "127.0.0.1:80@evil.example" } }, 421],
   "a host that is no name": [{ method: "GET", path: "/healthz", headers: { host: "[::ffff:127.0.0.1]:4111" } }, 421],
   "a host with a dot at its end": [{ method: "GET", path: "/metrics", headers: { host: "localhost.:4111" } }, 421],
-  "a forwarded host": [{ headers: { ...json, host: "evil.example", "x-forwarded-host": "127.0.0.1" }, body: plan }, 421],
+  "a forwarded host": [
+    { headers: { ...json, host: "evil.example", "x-forwarded-host": "127.0.0.1" }, body: plan },
+    421,
+  ],
   "an expectation": [{ headers: { ...json, expect: "more" }, body: plan }, 417],
   "a path with a NUL": [{ method: "GET", path: "/v1/runs/%00" }, 400],
   "an unknown route": [{ method: "GET", path: "/v1/secrets" }, 404],

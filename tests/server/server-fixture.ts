@@ -61,6 +61,7 @@ export async function serveEngine(
     readonly authenticators?: readonly Authenticator[];
     readonly console?: ConsoleFiles;
     readonly times?: ServeApiOptions["times"];
+    readonly loadLimits?: ServeApiOptions["loadLimits"];
     readonly demo?: DemoSupervisor;
   } = {},
 ): Promise<ServedEngine> {
@@ -78,6 +79,7 @@ export async function serveEngine(
     browsers,
     console: given.console ?? new ConsoleFiles(),
     ...(given.times && { times: given.times }),
+    ...(given.loadLimits && { loadLimits: given.loadLimits }),
     ...(given.demo !== undefined && { demo: given.demo }),
     isReady: async () => true,
     metrics: () => "",
