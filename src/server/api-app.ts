@@ -212,6 +212,7 @@ async function authenticate(
 
 /** A fault of the authentication itself, such as a damaged file of keys, is for the log of the server only. */
 function hideFault(error: unknown): never {
+  if (error instanceof FaultError && error.fault.code === "DEPENDENCY_UNAVAILABLE") throw error;
   const reason = error instanceof Error ? error.message : String(error);
   throw new Error(`the authentication failed: ${reason}`, { cause: error });
 }

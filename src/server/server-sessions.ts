@@ -5,11 +5,16 @@ import type { JsonObject } from "../core/values/json.ts";
 import type { Engine, PrincipalInput } from "../engine/api/engine-api.ts";
 import type { ModelAnswer, ModelCallOptions } from "../engine/api/model-api.ts";
 import type { OpenRun, OpenRunOptions } from "../engine/api/open-run-api.ts";
+import { digestOfJson } from "../engine/ports/digest.ts";
 import { httpLimits } from "./http-limits.ts";
 
 /** A model call that the agent of a session makes itself: its answer is recorded when the agent sends it. */
 interface PendingModelCall {
   readonly owner: string;
+  readonly run_id: string;
+  readonly token: string;
+  /** True: the agent was started again since, so that it does not have the token. */
+  isLeft: boolean;
   answer(given: unknown): void;
   fail(error: Error): void;
   readonly recorded: Promise<ModelAnswer>;
@@ -31,6 +36,8 @@ export class ServerSessions {
   readonly #engine: Engine;
   readonly #open = new Map<string, Promise<OpenRun>>();
   readonly #modelCalls = new Map<string, PendingModelCall>();
+  /** The same calls by what was asked. */
+  readonly #asked = new Map<string, PendingModelCall>();
 
   /** When the server stops, model calls without an answer fail, so that their runs can be released. */
   constructor(engine: Engine, stopping: AbortSignal) {
@@ -50,7 +57,10 @@ export class ServerSessions {
     const session_id = Buffer.from(JSON.stringify(terms)).toString("base64url");
     const opening = this.#engine.openRun({ ...terms, principal });
     this.#keep(keyOf(principal, session_id), opening);
-    return { session_id, run: await opening };
+    const run = await opening;
+    for (const call of this.#modelCalls.values())
+      if (call.owner === ownerOf(principal) && call.run_id === run.run_id) call.isLeft = true;
+    return { session_id, run };
   }
 
   /** Returns the open run of a session id. */
@@ -77,22 +87,34 @@ export class ServerSessions {
     });
   }
 
-  /** Returns the recorded answer to a request, or a token with which the agent sends the answer of the model. */
+  /**
+   * Returns the recorded answer to a request, or a token with which the agent sends the answer of the model. A request
+   * that is asked already waits for that answer, and gets the same token if it is late, or if its agent has restarted.
+   */
   async beginModelCall(
     principal: PrincipalInput,
     run: OpenRun,
     request: JsonObject,
     options: ModelCallOptions,
   ): Promise<ModelAnswer | BegunModelCall> {
+    const owner = ownerOf(principal);
+    const asked = digestOfJson([owner, run.run_id, request, options as unknown as JsonObject]);
+    const earlier = this.#asked.get(asked);
+    if (earlier !== undefined) return answerOrToken(earlier);
     const token = randomBytes(24).toString("base64url");
     return new Promise((resolve, reject) => {
       const ask = () =>
         new Promise((answer, fail) => {
-          this.#modelCalls.set(token, { owner: ownerOf(principal), answer, fail, recorded });
+          const call = { owner, run_id: run.run_id, token, isLeft: false, answer, fail, recorded };
+          this.#modelCalls.set(token, call);
+          this.#asked.set(asked, call);
           resolve({ go: true, token });
         });
       const recorded = run.recordModelCall(request, ask, options);
-      recorded.then(resolve, reject).finally(() => this.#modelCalls.delete(token));
+      recorded.then(resolve, reject).finally(() => {
+        this.#modelCalls.delete(token);
+        if (this.#asked.get(asked)?.token === token) this.#asked.delete(asked);
+      });
     });
   }
 
@@ -110,11 +132,20 @@ export class ServerSessions {
           "this server has no such model call; send the request again, and use the token of its answer",
         ),
       );
-    this.#modelCalls.delete(token);
     if ("answer" in report) pending.answer(report.answer);
     else pending.fail(new FaultError(fault("TEMPORARY_PROVIDER_ERROR", report.failed)));
     return pending.recorded;
   }
+}
+
+async function answerOrToken({ isLeft, recorded, token }: PendingModelCall): Promise<ModelAnswer | BegunModelCall> {
+  const begun = { go: true, token } as const;
+  if (isLeft) return begun;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<BegunModelCall>((resolve) => {
+    timer = setTimeout(() => resolve(begun), httpLimits.waitMs);
+  });
+  return Promise.race([recorded, late]).finally(() => clearTimeout(timer));
 }
 
 function ownerOf({ tenant, id, kind }: PrincipalInput): string {

@@ -98,6 +98,12 @@ describe.each(storeKinds)("hostile caller, on $name", ({ newFixture: newStage })
       expect((await rejectedFault(engine.gates({ principal: anaPerson, limit }))).code).toBe("INVALID_INPUT");
     }
     expect((await rejectedFault(engine.runs({ principal: anaPerson, after: lone }))).code).toBe("INVALID_INPUT");
+    // The list would seem to end at a cursor that is not its own, and the rows after it would be lost.
+    const lists = [engine.runs, engine.gates, engine.inDoubt, engine.outcomes];
+    for (const list of lists)
+      for (const after of ["", "abc", "__proto__", "zzz_1"])
+        expect((await rejectedFault(list({ principal: anaPerson, after }))).code).toBe("INVALID_INPUT");
+    expect((await rejectedFault(engine.gates({ principal: anaPerson, after: "run_1" }))).code).toBe("INVALID_INPUT");
     for (const status of ["constructor", "done", 5 as never])
       expect((await rejectedFault(engine.runs({ principal: anaPerson, status }))).message).toContain(
         "completed, partial",

@@ -1,5 +1,6 @@
+import { createHmac } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type Server } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -104,6 +105,63 @@ describe("a token of the issuer", () => {
     expect((await whoami(`${none}.${payload}.`)).status).toBe(401);
     expect((await whoami(`${header}.${payload}.AAAA`)).status).toBe(401);
     expect((await whoami(await tokenOf({ pair: ["stranger", await generateKeyPair("ES256")] }))).status).toBe(401);
+  });
+
+  it.each([
+    ["signed with the public key of the issuer as a shared secret", { alg: "HS256", kid: "first" }],
+    ["signed by a key that it carries itself", { alg: "ES256", jwk: true }],
+    [
+      "signed by a key that it carries itself, under the name of one of the issuer",
+      { alg: "ES256", kid: "first", jwk: true },
+    ],
+    ["that names its keys by an address", { alg: "ES256", kid: "stranger", jku: "http://127.0.0.1:1/keys" }],
+    ["with a path as the name of its key", { alg: "ES256", kid: "../../dev/null" }],
+    ["with an extension that must be understood", { alg: "ES256", kid: "first", crit: ["exp"] }],
+  ] as const)("is refused %s", async (_, given) => {
+    const header: Record<string, unknown> = { ...given };
+    const [, payload] = (await tokenOf()).split(".");
+    const publicKey = await exportJWK((keys[0] as readonly [string, Pair])[1].publicKey);
+    const own = await generateKeyPair("ES256", { extractable: true });
+    if (header.jwk === true) header.jwk = await exportJWK(own.publicKey);
+    const head = Buffer.from(JSON.stringify(header)).toString("base64url");
+    const signed = new TextEncoder().encode(`${head}.${payload}`);
+    const signature =
+      header.alg === "HS256"
+        ? createHmac("sha256", JSON.stringify(publicKey)).update(signed).digest()
+        : Buffer.from(
+            await crypto.subtle.sign(
+              { name: "ECDSA", hash: "SHA-256" },
+              own.privateKey as Parameters<typeof crypto.subtle.sign>[1],
+              signed,
+            ),
+          );
+    expect((await whoami(`${head}.${payload}.${signature.toString("base64url")}`)).status).toBe(401);
+  });
+
+  it.each([
+    ["an issuer that does not answer", () => {}],
+    ["an issuer that sends no end", (response: ServerResponse) => void response.write("{")],
+    ["a huge document", (response: ServerResponse) => void response.end(`{"keys":[${" ".repeat(5_000_000)}]}`)],
+    ["a document that is no JSON", (response: ServerResponse) => void response.end("<html>")],
+    ["a redirect", (response: ServerResponse) => void response.writeHead(302, { location: address }).end()],
+  ])("gets a refusal and no other status from %s, and API keys are served meanwhile", async (_, reply) => {
+    const broken = createServer((_request, response) => reply(response));
+    await new Promise<void>((resolve) => broken.listen(0, "127.0.0.1", resolve));
+    const at = `http://127.0.0.1:${(broken.address() as AddressInfo).port}`;
+    const limits = { timeoutMs: 200, pauseMs: 1000, bytes: 1000 };
+    const people = await oidc({ issuer: at, audience: "writ" }, () => Date.now(), limits);
+    const other = await serveEngine({ authenticators: [people] });
+    const token = await tokenOf({ issuer: at });
+    const ask = (bearer: string) =>
+      fetch(`${other.server.url}/v1/whoami`, { headers: { authorization: `Bearer ${bearer}` } });
+    const refused = ask(token);
+    expect((await ask(other.key({}))).status).toBe(200);
+    const { status, code } = (await (await refused).json()) as { readonly status: number; readonly code: string };
+    expect({ status, code }).toEqual({ status: 503, code: "DEPENDENCY_UNAVAILABLE" });
+    expect(other.bugs).toEqual([]);
+    broken.closeAllConnections();
+    broken.close();
+    await other.close();
   });
 
   it("is accepted after the issuer has rotated its keys, and refused with a key that was withdrawn", async () => {

@@ -19,6 +19,16 @@ export interface AnsweredRequest {
   readonly body: unknown;
 }
 
+/** A request of a tenant that another tenant has sent first, and its answer. */
+export interface CrossedRequest {
+  readonly verb: string;
+  /** The path, the query and the body. */
+  readonly request: string;
+  readonly status: number;
+  /** Empty for a stream. */
+  readonly answer: string;
+}
+
 const word = z.object({ word: z.string() });
 const notes = defineSlice({ name: "notes", shape: "list", entry: z.string() });
 
@@ -86,6 +96,7 @@ function waitingTool(): { readonly tool: Tool; continue(): void } {
 /** A server with an agent and a person. It records every answer that is no refusal. */
 export class RouteWorld {
   readonly answers: AnsweredRequest[] = [];
+  readonly crossed: CrossedRequest[] = [];
   readonly agent: WritClient;
   readonly person: WritClient;
   readonly caller: HttpCaller;
@@ -93,8 +104,16 @@ export class RouteWorld {
   readonly #served: ServedEngine;
   readonly #routes: ReadonlyMap<string, ServerRoute>;
 
-  private constructor(served: ServedEngine, continuePages: () => void, table: readonly ServerRoute[]) {
+  /** The key of another tenant that sends each request first. Null: there is none. */
+  readonly #stranger: string | null;
+
+  private constructor(
+    served: ServedEngine,
+    continuePages: () => void,
+    { table, isCrossed }: { readonly table: readonly ServerRoute[]; readonly isCrossed: boolean },
+  ) {
     this.continuePages = continuePages;
+    this.#stranger = isCrossed ? served.key({ id: "eve", tenant: "other", roles: ["chief", "operator"] }) : null;
     this.#served = served;
     this.#routes = new Map(table.map((route) => [route.verb, route]));
     const options = (token: string) => ({ url: served.server.url, token, fetch: this.#fetch });
@@ -104,14 +123,15 @@ export class RouteWorld {
     this.caller = new HttpCaller(options(served.key({ roles: ["chief", "operator"] })));
   }
 
-  static async open(table: readonly ServerRoute[]): Promise<RouteWorld> {
+  /** `isCrossed`: a person of another tenant, with all scopes, sends each request before its sender does. */
+  static async open(table: readonly ServerRoute[], isCrossed = false): Promise<RouteWorld> {
     const pages = waitingTool();
     const tools = [write, send, ask, lose, fail, draw, pages.tool];
     const settings = { mode: "human_gated", trust: ["mail.lose", "mail.ask"] } as const;
     const served = await serveEngine({
       engine: { tools, guards: [confirmation], slices: [notes], tenants: { acme: settings } },
     });
-    return new RouteWorld(served, pages.continue, table);
+    return new RouteWorld(served, pages.continue, { table, isCrossed });
   }
 
   get bugs(): readonly unknown[] {
@@ -141,7 +161,19 @@ export class RouteWorld {
     return this.#served.close();
   }
 
+  async #cross(stranger: string, address: string, init: RequestInit): Promise<void> {
+    const headers = { ...(init.headers as Record<string, string>), authorization: `Bearer ${stranger}` };
+    const response = await fetch(address, { ...init, headers });
+    const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") ?? false;
+    const answer = isStream ? "" : await response.text();
+    await response.body?.cancel().catch(() => {});
+    const { pathname, search } = new URL(address);
+    const request = `${decodeURIComponent(`${pathname}${search}`)} ${init.body ?? ""}`;
+    this.crossed.push({ verb: this.#verbOf(init.method ?? "GET", pathname), request, status: response.status, answer });
+  }
+
   readonly #fetch = (async (address: string, init: RequestInit) => {
+    if (this.#stranger !== null) await this.#cross(this.#stranger, address, init);
     const response = await fetch(address, init);
     const media = response.headers.get("content-type") ?? "";
     if (response.status < 400 && !media.startsWith("application/problem+json")) {

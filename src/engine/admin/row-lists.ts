@@ -63,7 +63,7 @@ export class RowLists {
     const search: ListSearch<RunRow> = {
       table: "run",
       tags,
-      ...readPageOptions(options),
+      ...readPageOptions(options, "run_"),
       ...keyBounds("run", options),
       ...(status === "failed" && { keeps: isListed }),
       ...(decidable && { keeps: (row: RunRow) => isListed(row) && this.#hasDecidableGate(principal, row) }),
@@ -104,7 +104,7 @@ export class RowLists {
         ...ownTags(principal, "gates", "requester", by),
         ...tagsOf({ run_id: runId, tool }),
       ],
-      ...readPageOptions(options),
+      ...readPageOptions(options, "gate_"),
       ...keyBounds("gate", options),
       ...(decidable && !mayDecide(principal) && { keeps: () => false }),
       ...((project ?? session) !== undefined && { keeps: (row: GateRow) => this.#isOfRun(principal, row, options) }),
@@ -150,7 +150,7 @@ export class RowLists {
         ...ownTags(principal, "inDoubt", "requester", by),
         ...tagsOf({ run_id: runId, tool, project, session, waiting_for: waitingFor }),
       ],
-      ...readPageOptions(options),
+      ...readPageOptions(options, "run_"),
     };
     const { rows, next } = await readListPage(this.#ports.store, principal.tenant, search);
     const views = await loadDoubtViews(this.#ports, principal.tenant, rows);
@@ -167,7 +167,7 @@ export class RowLists {
         ...ownTags(principal, "outcomes", "requester", by),
         ...tagsOf({ run_id: runId, type, status, tool, project }),
       ],
-      ...readPageOptions(options),
+      ...readPageOptions(options, "out_"),
     };
     const { rows, next } = await readListPage(this.#ports.store, principal.tenant, search);
     const views = rows.map(({ reuse_key: _key, position: _position, ...view }) => view);
