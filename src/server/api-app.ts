@@ -4,9 +4,9 @@ import { type Context, Hono } from "hono";
 import { FaultError, fault } from "../core/values/fault.ts";
 import type { Engine } from "../engine/api/engine-api.ts";
 import { consolePaths, demoPaths } from "../http-api/page-paths.ts";
+import { answerHeaders } from "./answer-headers.ts";
 import type { ServerAddresses } from "./assert-request-allowed.ts";
 import type { BrowserLogins } from "./browser-logins.ts";
-import { commonHeaders } from "./common-headers.ts";
 import type { ConsoleFiles } from "./console-files.ts";
 import type { Authenticator, Credential, PresentedCredential } from "./credential.ts";
 import { type DemoSupervisor, demoRoutes } from "./demo-routes.ts";
@@ -241,7 +241,7 @@ async function answered(options: ApiAppOptions, context: Context, work: () => Pr
     if (problem.code === "INTERNAL") options.onBug(error, requestId);
     response = problemResponse(problem);
   }
-  for (const [name, value] of Object.entries(commonHeaders)) response.headers.set(name, value);
+  for (const [name, value] of Object.entries(answerHeaders)) response.headers.set(name, value);
   if (!response.headers.has("cache-control")) response.headers.set("cache-control", "no-store");
   if (options.console.buildId !== null) response.headers.set(buildHeader, options.console.buildId);
   if (options.demo !== undefined) response.headers.set(demoHeader, "1");

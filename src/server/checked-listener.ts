@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import { fault } from "../core/values/fault.ts";
+import { answerHeaders } from "./answer-headers.ts";
 import { assertRequestAllowed, type ServerAddresses } from "./assert-request-allowed.ts";
-import { commonHeaders } from "./common-headers.ts";
 import { HttpFault, problemOf } from "./problem.ts";
 
 /** Returns a listener that passes on the requests that are allowed. No URL can be made of some of the others. */
@@ -27,7 +27,7 @@ function refuse(error: unknown, outgoing: ServerResponse): void {
   const problem = problemOf(error, randomUUID());
   const text = JSON.stringify(problem);
   outgoing.writeHead(problem.status, {
-    ...commonHeaders,
+    ...answerHeaders,
     "cache-control": "no-store",
     "content-type": "application/problem+json",
     "content-length": Buffer.byteLength(text),

@@ -4,7 +4,7 @@ import { FaultError, fault } from "../core/values/fault.ts";
 import { httpLimits } from "./http-limits.ts";
 import { HttpFault } from "./problem.ts";
 
-/** Reads a JSON body. An absent one is an empty object. `hold` is told of its bytes as they arrive. */
+/** Reads a JSON body. An absent one is an empty object. Calls `hold` with the size of each part that arrives. */
 export async function readJsonBody(
   incoming: IncomingMessage,
   limit: number,

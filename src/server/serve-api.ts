@@ -53,24 +53,7 @@ export async function serveApi({ port, host, publicUrl, times, ...options }: Ser
     stallMs: streamStallMs,
     isReady: async () => !stopping.signal.aborted && (await options.isReady()),
   });
-  const server = createAdaptorServer({
-    fetch: app.fetch,
-    createServer: ((given: object, listener: RequestListener) =>
-      createServer(
-        given,
-        checkedListener(listener, () => addresses),
-      )) as typeof createServer,
-    overrideGlobalObjects: false,
-    serverOptions: {
-      maxHeaderSize: httpLimits.headerBytes,
-      headersTimeout: headersMs,
-      requestTimeout: requestMs,
-      keepAliveTimeout: idleMs,
-      connectionsCheckingInterval: Math.min(headersMs, 1000),
-    },
-  }) as Server;
-  server.on("clientError", refuseConnection);
-  server.on("checkExpectation", refuseExpectation);
+  const server = webServer(app.fetch, { headersMs, requestMs, idleMs }, () => addresses);
   server.maxConnections = httpLimits.connections;
   await new Promise<void>((resolve, reject) => {
     const refused = ({ message }: Error) =>
@@ -97,6 +80,29 @@ export async function serveApi({ port, host, publicUrl, times, ...options }: Ser
         server.closeIdleConnections();
       }),
   };
+}
+
+function webServer(
+  answer: ReturnType<typeof apiApp>["fetch"],
+  { headersMs, requestMs, idleMs }: Record<"headersMs" | "requestMs" | "idleMs", number>,
+  addresses: () => ServerAddresses,
+): Server {
+  const server = createAdaptorServer({
+    fetch: answer,
+    createServer: ((given: object, listener: RequestListener) =>
+      createServer(given, checkedListener(listener, addresses))) as typeof createServer,
+    overrideGlobalObjects: false,
+    serverOptions: {
+      maxHeaderSize: httpLimits.headerBytes,
+      headersTimeout: headersMs,
+      requestTimeout: requestMs,
+      keepAliveTimeout: idleMs,
+      connectionsCheckingInterval: Math.min(headersMs, 1000),
+    },
+  }) as Server;
+  server.on("clientError", refuseConnection);
+  server.on("checkExpectation", refuseExpectation);
+  return server;
 }
 
 function serverAddresses(port: number, publicUrl: string | undefined): ServerAddresses {

@@ -4,7 +4,7 @@ interface Watcher {
   wake(): void;
 }
 
-/** What a caller waits for. */
+/** The change that a caller waits for. */
 interface WatchTerms {
   /** The name of the run. Null: any run. */
   readonly run: string | null;
