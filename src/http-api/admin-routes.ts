@@ -72,7 +72,9 @@ export const adminRoutes: readonly ApiRoute[] = [
     path: "/v1/policies",
     scope: "admin",
     given: ["document"],
-    about: "Stores a policy. With `if_version`, only in the place of that version; 0: the policy must be new",
+    ifMatch: "if_version",
+    about:
+      "Stores a policy. With `if_version` or the header `If-Match`, only in the place of that version; 0: the policy must be new",
   },
   {
     verb: "policies.remove",

@@ -21,6 +21,8 @@ export interface ApiRoute {
   readonly omit?: readonly string[];
   /** The option `requestKey` is the header `Idempotency-Key`. */
   readonly hasRequestKey?: true;
+  /** The argument that the header `If-Match` gives: the version that the request replaces. */
+  readonly ifMatch?: string;
   /** The media type of the answer, if it is not JSON. */
   readonly media?: string;
 }

@@ -10,6 +10,7 @@ import type { BrowserLogins } from "./browser-logins.ts";
 import type { ConsoleFiles } from "./console-files.ts";
 import type { Authenticator, Credential, PresentedCredential } from "./credential.ts";
 import { type DemoSupervisor, demoRoutes } from "./demo-routes.ts";
+import { answerIfMatch, isKnown } from "./entity-tags.ts";
 import { FailedLogins } from "./failed-logins.ts";
 import { httpLimits } from "./http-limits.ts";
 import { makeRouteTable } from "./make-route-table.ts";
@@ -83,7 +84,7 @@ export function apiApp(options: ApiAppOptions): Hono {
           sessions,
           authenticateAgain: () => authenticate(options.authenticators, presented),
         };
-        return toResponse(await route.handler(call), raw);
+        return toResponse(await answerIfMatch(route, call, raw.headers.get("if-match")), raw);
       }),
     );
   }
@@ -261,7 +262,7 @@ function toResponse(answer: RouteAnswer, request: Request): Response {
   if (answer instanceof Response) return answer;
   if (answer.status === 204) return new Response(null, { status: 204 });
   const etag = answer.etag;
-  if (etag !== undefined && request.headers.get("if-none-match") === etag)
+  if (etag !== undefined && isKnown(request.headers.get("if-none-match"), etag))
     return new Response(null, { status: 304, headers: { etag } });
   return jsonResponse(answer.body, answer.status, etag === undefined ? {} : { etag });
 }

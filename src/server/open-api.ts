@@ -53,6 +53,7 @@ function operation(route: ServerRoute): JsonObject {
       schema,
     })),
     ...(route.hasRequestKey ? [header] : []),
+    ...(route.ifMatch === undefined ? [] : [{ ...header, name: "If-Match" }]),
   ];
   return {
     operationId: route.verb,

@@ -2,6 +2,7 @@ import type { Engine, RunHandle } from "../engine/api/engine-api.ts";
 import type { ListPage } from "../engine/api/list-api.ts";
 import type { StateView } from "../engine/api/state-api.ts";
 import { type ApiRoute, engineName, renameFields, renameOptions } from "../http-api/api-route.ts";
+import { entityTag } from "./entity-tags.ts";
 import type { RouteAnswer, RouteCall } from "./server-route.ts";
 
 type EngineMethod = (...given: unknown[]) => unknown;
@@ -57,10 +58,10 @@ export function answerOf(result: unknown): RouteAnswer {
     return {
       status: 200,
       body: { version, at, slices: result.all(), snapshot: result.snapshot({ includeAll: true }) },
-      etag: `"${version}"`,
+      etag: entityTag(version),
     };
   }
-  return { status: 200, body: result, ...(isVersioned(result) && { etag: `"${result.version}"` }) };
+  return { status: 200, body: result, ...(isVersioned(result) && { etag: entityTag(result.version) }) };
 }
 
 /** A stored policy. */

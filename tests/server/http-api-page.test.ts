@@ -10,11 +10,43 @@ const intro = `# HTTP API
 ([openapi.json](openapi.json)). Send a credential with every request: \`Authorization: Bearer …\`
 ([security.md](security.md)). Arguments are in the path, then in the query of a GET or DELETE, and in the JSON body of a
 POST or PUT. Unknown arguments are refused. The header \`Idempotency-Key\` makes a submission repeatable: the same key
-with the same plan is the same run.
+with the same plan is the same run. A body with a version has it as its \`ETag\`: \`If-None-Match\` answers 304, and
+\`If-Match\` replaces that version only (412).
+
+## First requests
+
+In a folder with a config, such as one made by \`writ init\`, \`writ serve\` starts the server. \`writ keys add bot --scope
+read --scope submit\` prints the key of an agent, and \`writ keys add bea --kind person --scope read --scope decide\` that
+of a person:
+
+\`\`\`sh
+SERVER=\${WRIT_SERVER:-http://127.0.0.1:4111}
+AGENT="Authorization: Bearer $AGENT_KEY"
+PERSON="Authorization: Bearer $PERSON_KEY"
+JSON="Content-Type: application/json"
+
+# Submit the plan. The same key with the same plan is the same run, so this request may be repeated.
+curl -sS "$SERVER/v1/runs" -H "$AGENT" -H "$JSON" -H "Idempotency-Key: welcome-ana" -d "{\\"plan\\": $(cat plan.json)}" | tee run.json
+RUN=$(sed 's/.*"run_id":"\\([^"]*\\)".*/\\1/' run.json)
+
+# Wait until it goes no further by itself: a person has to approve the mail.
+curl -sS "$SERVER/v1/runs/$RUN/result" -H "$AGENT"
+
+# Find its gate, and approve it.
+curl -sS "$SERVER/v1/gates?run_id=$RUN" -H "$PERSON" | tee gates.json
+GATE=$(sed 's/.*"gate_id":"\\([^"]*\\)".*/\\1/' gates.json)
+curl -sS "$SERVER/v1/gates/$GATE/approve" -H "$PERSON" -H "$JSON" -d '{"reason": "a known customer"}'
+
+# Wait until it has ended, then read its events after the third one.
+curl -sS "$SERVER/v1/runs/$RUN/end" -H "$AGENT"
+curl -sS "$SERVER/v1/runs/$RUN/stream?after=3" -H "$AGENT"
+\`\`\`
+
+## Refusals
 
 A refusal is a problem document (\`application/problem+json\`) with the fault code of [errors.md](errors.md) in \`code\`,
 what happened in \`detail\`, what to do in \`next\`, and \`request_id\`. Status 202 with a problem document means that a
-policy holds the request: \`errors\` names its gate.
+policy holds the request: \`errors\` names its gate. 429 and 503 have \`Retry-After\`: send the same request again.
 
 ## Streams
 
