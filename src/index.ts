@@ -387,7 +387,14 @@ export type { ProjectApi, ProjectVersion, ProjectView } from "./engine/api/proje
 export type { AbortableSubmitOptions, ReplanOptions, ReplanSettings } from "./engine/api/replan-options.ts";
 export type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from "./engine/api/request-options.ts";
 export type { ForgetOptions, RetentionReport } from "./engine/api/retention-report.ts";
-export type { EventIds, RecordedEvent, RunHandle, RunProgress, TraceIds, WaitOptions } from "./engine/api/run-handle-api.ts";
+export type {
+  EventIds,
+  RecordedEvent,
+  RunHandle,
+  RunProgress,
+  TraceIds,
+  WaitOptions,
+} from "./engine/api/run-handle-api.ts";
 export type { ScheduleOptions, Schedules } from "./engine/api/schedule-api.ts";
 export type {
   CheckpointDiff,

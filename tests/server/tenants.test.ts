@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { makeRouteTable } from "../../src/server/route-table.ts";
+import { makeRouteTable } from "../../src/server/make-route-table.ts";
 import { routeUses } from "./route-uses.ts";
 import { RouteWorld } from "./route-world.ts";
 
