@@ -33,6 +33,8 @@ export class CallsMadeAgain {
   readonly #agent: CallingAgent;
   readonly #unseen = new Map<string, Pick<FrameworkCall, "id" | "turn">>();
   readonly #found = new Map<string, FrameworkCall>();
+  /** The ids that the host has reported, until the model gets the answer. */
+  readonly #reported = new Set<string>();
   /** The answered calls of each agent. Its next answer proves that it has seen them. */
   readonly #answered = new Map<string | undefined, FrameworkCall[]>();
 
@@ -56,6 +58,7 @@ export class CallsMadeAgain {
 
   /** Returns the call of the session that the report is about. */
   find({ id, tool, input, agent }: ReportedCall): FrameworkCall {
+    this.#reported.add(id);
     const name = this.#unseen.get(keyOf(toolNameFor(tool), input)) ?? {
       id,
       ...(agent !== undefined && { turn: agent }),
@@ -63,6 +66,11 @@ export class CallsMadeAgain {
     const call = this.#found.get(id) ?? { ...name, tool, input };
     this.#found.set(id, call);
     return call;
+  }
+
+  /** Forgets the id of a call whose answer the model gets. Returns whether the host had reported the call. */
+  forget(id: string): boolean {
+    return this.#reported.delete(id);
   }
 
   /** Records that the model gets the answer. An equal call counts as this call until this call has ended. */

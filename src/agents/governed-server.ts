@@ -1,6 +1,9 @@
 import { type CallAnswer, modelText } from "../core/run/call-answer.ts";
+import { FaultError } from "../core/values/fault.ts";
 import type { Json, JsonObject } from "../core/values/json.ts";
+import { schemaFrom } from "../schema/schema-from.ts";
 import type { CallsMadeAgain } from "./calls-made-again.ts";
+import type { FrameworkTool } from "./framework-tool.ts";
 import type { Governed } from "./governed.ts";
 
 /** A message of JSON-RPC between a host and a server in this process. */
@@ -23,6 +26,20 @@ interface Transport {
 
 export interface InProcessServer {
   connect(transport: Transport): Promise<void>;
+}
+
+/**
+ * The server checks the input by this schema after a person has approved the call. Writ checks it before, if it can read
+ * the schema.
+ */
+function schemaTerms(schema: Json): Pick<FrameworkTool, "input" | "checks"> {
+  try {
+    schemaFrom(schema as JsonObject);
+    return { checks: schema as JsonObject };
+  } catch (error) {
+    if (error instanceof FaultError && error.fault.code === "SCHEMA_UNUSABLE") return { input: schema };
+    throw error;
+  }
 }
 
 /** The calls of a server as they pass between a host and the tools of the server. */
@@ -119,7 +136,7 @@ class GovernedTransport implements Transport {
       list.map(({ name, description, inputSchema }) => ({
         name: this.#terms.toolName(String(name)),
         ...(typeof description === "string" && { description }),
-        ...(inputSchema !== undefined && { input: inputSchema }),
+        ...(inputSchema !== undefined && schemaTerms(inputSchema)),
       })),
     );
   }

@@ -1,4 +1,5 @@
 import type { CallAnswer } from "../core/run/call-answer.ts";
+import { notDone } from "../core/values/fault.ts";
 import { sameJson } from "../core/values/json.ts";
 import type { HostReport } from "../engine/api/open-run-api.ts";
 import { plainOutput } from "../engine/ports/plain-output.ts";
@@ -56,6 +57,18 @@ export class HostCalls {
       throw error;
     }
     return { go: true, input: sameJson(answer.input, plainOutput(input).value) ? null : answer.input };
+  }
+
+  /**
+   * Puts a call on record that the host answered itself. `terms`: how its tool is declared; null: there is no such tool.
+   * The input is proposed as a text, which no known tool takes.
+   */
+  async refuse({ id, tool, input, agent }: ReportedCall, terms: ToolTerms | null, message: string): Promise<void> {
+    if (terms !== null) this.#governed.declare([{ name: tool, terms }]);
+    const given = terms === null ? input : JSON.stringify(plainOutput(input ?? {}).value);
+    await this.#governed.call({ id, tool, input: given, ...(agent !== undefined && { turn: agent }) }, () => {
+      throw notDone("CALL_NOT_MADE", message);
+    });
   }
 
   /** Records how a call ended. A call that was not begun here is left alone. */

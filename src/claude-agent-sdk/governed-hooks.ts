@@ -18,7 +18,7 @@ export interface HookInput {
   /** The sub-agent in which the hook fires. */
   readonly agent_id?: string;
   readonly mcp_server?: { readonly name: string; readonly source: string };
-  readonly tool_calls?: readonly (Pick<HookInput, "tool_response"> & {
+  readonly tool_calls?: readonly (Pick<HookInput, "tool_input" | "tool_response"> & {
     readonly tool_name: string;
     readonly tool_use_id: string;
   })[];
@@ -91,10 +91,13 @@ export class GovernedHooks {
 
   /** A call that was begun and is in the batch without a hook of its end was refused by the settings of Claude Code. */
   async #afterAll({ tool_calls = [], agent_id }: HookInput): Promise<object> {
-    for (const { tool_use_id, tool_response } of tool_calls) {
+    for (const { tool_use_id: id, tool_name: tool, tool_input: input, tool_response } of tool_calls) {
       const message = typeof tool_response === "string" ? tool_response : "Claude Code did not make the call";
-      await this.#work.end(tool_use_id, { notDone: { message } });
-      this.#calls.answered(tool_use_id, agent_id, { status: "succeeded" });
+      const isAnswered = !this.#calls.forget(id) && message.startsWith("<tool_use_error>");
+      const terms = message.includes("No such tool available") ? null : (builtInTerms(tool) ?? {});
+      if (isAnswered) await this.#work.refuse({ id, tool, input, agent: agent_id }, terms, message);
+      await this.#work.end(id, { notDone: { message } });
+      this.#calls.answered(id, agent_id, { status: "succeeded" });
     }
     const acts = tool_calls.filter(({ tool_name }) => this.#calls.isAct(tool_name));
     await this.transcript?.whenRecorded(acts.map(({ tool_use_id }) => `tool_result ${tool_use_id}`));

@@ -9,7 +9,12 @@ import { claudeSdkFolder, claudeSdkName } from "../repo/claude-sdk-folder.ts";
 /** The Claude Agent SDK, as far as the tests use it. */
 export interface ClaudeSdk {
   query(given: { readonly prompt: string; readonly options: object }): AsyncIterable<ClaudeMessage>;
-  tool(name: string, description: string, shape: object, handler: (input: never) => Promise<object>): object;
+  tool(
+    name: string,
+    description: string,
+    shape: object,
+    handler: (input: never, extra?: never) => Promise<object>,
+  ): object;
   createSdkMcpServer(options: object): object;
 }
 

@@ -108,6 +108,26 @@ describe.each(storeKinds)("the hooks for the Claude Agent SDK on $name", ({ newF
     ]);
   });
 
+  it("record a call that Claude Code answered itself as refused, and not one that it made", async () => {
+    const { engine, fire, calls } = await started(gated).open();
+    const unknown = { tool_name: "nosuch", tool_input: { to: "ana" }, tool_use_id: "toolu_1" };
+    const unfit = { tool_name: "Write", tool_input: {}, tool_use_id: "toolu_2" };
+    const made = { tool_name: "ToolSearch", tool_input: {}, tool_use_id: "toolu_3" };
+    await fire(
+      batch(
+        { ...unknown, tool_response: "<tool_use_error>Error: No such tool available: nosuch</tool_use_error>" },
+        { ...unfit, tool_response: "<tool_use_error>InputValidationError: Write failed</tool_use_error>" },
+        made,
+      ),
+    );
+    const code = (fault: string) => ({ status: "refused", fault: expect.objectContaining({ code: fault }) });
+    expect(await calls()).toEqual([
+      { id: "toolu_1", tool: "nosuch", turn: null, answer: code("TOOL_UNKNOWN") },
+      { id: "toolu_2", tool: "Write", turn: null, answer: code("INVALID_INPUT") },
+    ]);
+    expect(await engine.gates({ principal: anaPerson })).toEqual([]);
+  });
+
   it("deny a held call with its gate, and let the same call pass once after the approval", async () => {
     const { open } = started(gated);
     const { fire, writ, engine, calls } = await open();

@@ -22,9 +22,17 @@ export interface AdapterUnderTest {
 /**
  * `model`: the program asks a model, and its answers are recorded. `writes`: tools that only write state. `abort`: the
  * program can be told to stop. `argument texts`: arguments that are no object reach the adapter.
- * `repeated ids`: the framework passes on an id that a model gives twice.
+ * `repeated ids`: the framework passes on an id that a model gives twice. `extra arguments`: the framework passes
+ * on arguments that the tool does not declare. `large results`: it passes a result of 5 MB on to the model.
  */
-export type AdapterTrait = "model" | "writes" | "abort" | "argument texts" | "repeated ids";
+export type AdapterTrait =
+  | "model"
+  | "writes"
+  | "abort"
+  | "argument texts"
+  | "repeated ids"
+  | "extra arguments"
+  | "large results";
 
 /** The parts of the program of an adapter. */
 export interface AdapterSetting {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { JsonObject } from "../../core/values/json.ts";
 import type { AdapterScenario } from "./adapter-scenario.ts";
+import type { AdapterTrait } from "./adapter-under-test.ts";
 
 /** Calls that the model may not make as it wrote them: each is refused on record, and nothing is done. */
 export const argumentScenarios: readonly AdapterScenario[] = [
@@ -9,7 +10,7 @@ export const argumentScenarios: readonly AdapterScenario[] = [
   refused("arguments that are no object", { tool: "send", input: "[1]" }, "INVALID_INPUT"),
   refused("an argument of the wrong type", { tool: "send", input: { to: 5 } }, "INVALID_INPUT"),
   refused("a missing argument", { tool: "send", input: {} }, "INVALID_INPUT"),
-  refused("an extra argument", { tool: "send", input: { to: "ana", cc: "eve" } }, "INVALID_INPUT"),
+  refused("an extra argument", { tool: "send", input: { to: "ana", cc: "eve" } }, "INVALID_INPUT", ["extra arguments"]),
   {
     title: "an id that names another call of the same answer is refused on record, and only the first call is made",
     needs: ["repeated ids"],
@@ -39,9 +40,10 @@ function refused(
   what: string,
   call: { readonly tool: string; readonly input: string | { readonly [name: string]: string | number } },
   code: string,
+  needs: readonly AdapterTrait[] = typeof call.input === "string" ? ["argument texts"] : [],
 ): AdapterScenario {
   return {
-    needs: typeof call.input === "string" ? ["argument texts"] : [],
+    needs,
     title: `${what}: refused on record, nothing is done, and the model gets a usable text`,
     script: () => [{ calls: [call] }, { text: "sorry" }],
     play: async (stage) => {
