@@ -121,6 +121,24 @@ describe.each(["sqlite", "postgres"] as const)("a process with an open engine, o
     expect(await waiting.end()).toEqual(byItself);
   });
 
+  it("stays alive while it waits for a session that another process holds", async () => {
+    const programs = new Programs(kind);
+    const holder = programs.start(
+      `const engine = await open(); const run = await engine.openRun({ session: "chat", principal });
+       console.log((await run.callTool({ id: "1", tool: "slow", input: {} })).status); await engine.close();`,
+    );
+    expect(await holder.nextLine()).toBe("started");
+    const waiting = programs.start(
+      `const engine = await open();
+       const run = await engine.openRun({ session: "chat", principal, waitMs: 30_000 });
+       console.log((await run.findCall("1")).status);`,
+    );
+    expect(await holder.nextLine()).toBe("succeeded");
+    expect(await waiting.nextLine()).toBe("succeeded");
+    expect(await holder.end()).toEqual(byItself);
+    expect(await waiting.end()).toEqual(byItself);
+  });
+
   it("serves until its signal, and ends after the calls in flight", async () => {
     const programs = new Programs(kind);
     const server = programs.start(

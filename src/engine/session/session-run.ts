@@ -43,8 +43,17 @@ import { SessionLease } from "./session-lease.ts";
 import { readTurns } from "./session-turns.ts";
 import { waitForCalls } from "./wait-for-calls.ts";
 
-/** Opens the current run of a session and takes its lease. */
-export async function openSegment(
+/** Opens the current run of a session and takes its lease. The process stays alive while it waits for another one. */
+export function openSegment(
+  ports: WorkerPorts,
+  leasedRuns: LeasedRuns,
+  principal: Principal,
+  given: OpenRunOptions,
+): Promise<SessionRun> {
+  return ports.keepAlive(openCurrentRun(ports, leasedRuns, principal, given));
+}
+
+async function openCurrentRun(
   ports: WorkerPorts,
   leasedRuns: LeasedRuns,
   principal: Principal,
