@@ -139,6 +139,24 @@ describe.each(["sqlite", "postgres"] as const)("a process with an open engine, o
     expect(await waiting.end()).toEqual(byItself);
   });
 
+  it("stays alive while a caller waits for changes", async () => {
+    const programs = new Programs(kind);
+    const watching = programs.start(
+      `const engine = await open(); console.log("watching");
+       for await (const { status } of engine.changes({ principal: chief })) {
+         console.log(status); break;
+       }`,
+    );
+    expect(await watching.nextLine()).toBe("watching");
+    const submitting = programs.start(
+      `const engine = await open(); console.log((await (await engine.submit(plan("slow"), { principal })).result()).status);`,
+    );
+    expect(await submitting.nextLine()).toBe("started");
+    expect(await watching.nextLine()).toBeDefined();
+    expect(await watching.end()).toEqual(byItself);
+    await submitting.end();
+  });
+
   it("serves until its signal, and ends after the calls in flight", async () => {
     const programs = new Programs(kind);
     const server = programs.start(

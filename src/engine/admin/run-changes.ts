@@ -19,10 +19,10 @@ type ListRuns = (options: RunListOptions) => Promise<ListPage<RunRow>>;
 
 /**
  * Yields the runs whose rows have changed since the last look. A look follows each write of this process and, as far as
- * the store reports them, of others; and each sweep.
+ * the store reports them, of others; and each sweep. The process stays alive while a caller waits for a change.
  */
 export async function* watchRunChanges(
-  { store, loopTimers }: WorkerPorts,
+  { store, loopTimers, keepAlive }: WorkerPorts,
   leasedRuns: LeasedRuns,
   listRuns: ListRuns,
   { principal, since }: Omit<ChangesOptions, "signal">,
@@ -40,9 +40,9 @@ export async function* watchRunChanges(
       for (const change of known === null ? [] : await changesBetween(known, rows, store, tenant)) yield change;
       known = new Map(Array.from(rows, ([run_id, row]) => [run_id, JSON.stringify(row)]));
     }
-    await changed;
+    await keepAlive(changed);
     // A write after a rest is seen at once, together with what follows from it in the same moment.
-    if (!stop.aborted) await Promise.all([rested, pause(waitTimes.changesTogetherMs)]);
+    if (!stop.aborted) await keepAlive(Promise.all([rested, pause(waitTimes.changesTogetherMs)]));
   }
 }
 

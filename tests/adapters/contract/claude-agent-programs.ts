@@ -3,9 +3,9 @@ import { govern } from "../../../src/agents/govern.ts";
 import { forClaudeAgent } from "../../../src/claude-agent-sdk/for-claude-agent.ts";
 import type { Json, JsonObject } from "../../../src/core/values/json.ts";
 import { plainOutput as plainValue } from "../../../src/engine/ports/plain-output.ts";
-import type { AdapterUnderTest, ContractTool, ModelScript, ScriptedAnswer } from "../../../src/testing.ts";
 import { textsAboutCalls } from "../../../src/testing/adapter-contract/texts-about-calls.ts";
 import { scriptedModel } from "../../../src/testing/scripted-model/scripted-model.ts";
+import type { AdapterUnderTest, ContractTool, ModelScript, ScriptedAnswer } from "../../../src/testing.ts";
 import { isolatedOptions, loadClaudeSdk, loadZod, newWorkplace } from "../claude-agent-fixture.ts";
 
 const toolName = (tool: string) => `mcp__contract__${tool}`;
