@@ -20,7 +20,8 @@ export function gateLines(gate: ShownGate, commandLine: CommandLine, style: Text
     line`  ${votesText(gate)}, until ${timeText(gate.expires_at, style)}`,
     ...estimateLines(gate),
     ...previewLines(gate),
-    line`  approve:  ${commandLine("approve", gate.gate_id, ...roleWords(gate))}`,
+    ...askedLines(gate),
+    line`  approve:  ${commandLine("approve", gate.gate_id, ...dataWords(gate), ...roleWords(gate))}`,
     line`  reject:   ${commandLine("reject", gate.gate_id, ...roleWords(gate))}`,
   ];
 }
@@ -29,6 +30,16 @@ const gateHeading = ({ requester }: Pick<ShownGate, "requester">): string => req
 
 function gatePlace({ step_id, run_id }: Pick<ShownGate, "step_id" | "run_id">): string {
   return `step ${step_id}${run_id === undefined ? "" : ` of ${run_id}`}`;
+}
+
+function askedLines({ asks_for = [] }: OpenGate): readonly TextLine[] {
+  return asks_for.map(({ path, what }) => line`  supply ${path}: ${what}`);
+}
+
+/** Returns the option with the values that the gate asks for, each to be filled in. */
+function dataWords({ asks_for }: Pick<OpenGate, "asks_for">): readonly string[] {
+  if (asks_for === undefined) return [];
+  return ["--data", JSON.stringify(Object.fromEntries(asks_for.map(({ path }) => [path, "…"])))];
 }
 
 /** Returns the roles that a person needs to decide, as options of the command. */

@@ -45,7 +45,9 @@ export function adviceLines(
   const advice = blocked_on.flatMap((blocked) => blockedLines(blocked, result, facts, context, style));
   if (executing !== undefined && executing !== true && continuesByItself(result))
     return [...advice, line``, ...continuationLines(executing, run_id, context)];
-  const isExplained = advice.length > 0 || blocked_on.some(({ reason_code }) => reason_code === "REQUIRES_APPROVAL");
+  const isExplained =
+    advice.length > 0 ||
+    blocked_on.some(({ reason_code }) => ["REQUIRES_APPROVAL", "REQUIRES_DATA"].includes(reason_code));
   return isExplained || next === null ? advice : [line``, line`next: ${next}`];
 }
 

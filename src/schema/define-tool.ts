@@ -45,6 +45,11 @@ export interface ToolDefinition<
   readonly roles?: readonly string[];
   /** True: a call is held until its requester confirms it, in advance (`confirmed`) or at the gate. Never an approval. */
   readonly confirmation?: boolean;
+  /**
+   * The fields of the input, by name or JSON pointer, that a person supplies if a call has none, and what each is in
+   * words. The call waits at a gate that asks for them; the completed call is then judged like any other.
+   */
+  readonly asksFor?: Readonly<Record<string, string>>;
   /** Conditions that every call must satisfy, in the expression language of policies. `state` declares what they read. */
   readonly preconditions?: Tool["preconditions"];
   /** A JSON Schema or a Standard Schema such as one of zod. Every input is checked. */
@@ -246,6 +251,7 @@ function commonSettings(definition: Definition) {
     risk: definition.risk ?? (effect === "acts" ? "medium" : "low"),
     roles: definition.roles ?? [],
     confirmation: definition.confirmation ?? false,
+    asksFor: asksForOf(definition),
     preconditions: definition.preconditions ?? [],
     identity: definition.identity?.map(toIdentityField) ?? null,
     timeoutMs: definition.timeoutMs ?? defaultTimeoutMs(definition.asks),
@@ -263,6 +269,10 @@ function commonSettings(definition: Definition) {
     redact: (definition.redact ?? []).map(toPointer),
     external: definition.run === "external",
   } as const;
+}
+
+function asksForOf({ asksFor = {} }: Definition): Tool["asksFor"] {
+  return Object.fromEntries(Object.entries(asksFor).map(([field, what]) => [toPointer(field), what]));
 }
 
 function costOf(definition: Definition): Tool["cost"] {

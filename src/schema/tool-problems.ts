@@ -5,6 +5,7 @@ import { estimateProblems } from "../core/limits/budget.ts";
 import { planLimits } from "../core/plan/plan.ts";
 import type { Access } from "../core/ports/resource.ts";
 import { isStatePointer, STATE_POINTERS_MAX } from "../core/state/state-access-order.ts";
+import { askedDataProblems } from "../core/tool/asked-data.ts";
 import { toolDefaults } from "../core/tool/tool-defaults.ts";
 import { effects } from "../core/values/effect.ts";
 import { isName, nameRule } from "../core/values/is-name.ts";
@@ -15,7 +16,9 @@ import { type TextForm, textForms } from "../core/values/normalize-text.ts";
 type UncheckedDefinition = Readonly<Record<string, unknown>>;
 
 const commonFields = [
-  ..."name version effect description tags risk roles confirmation preconditions input output identity".split(" "),
+  ..."name version effect description tags risk roles confirmation asksFor preconditions input output identity".split(
+    " ",
+  ),
   ..."timeoutMs asks heartbeatMs tries retry cache cacheTtlMs cacheShare cost resources stateReads stateWrites redact run".split(
     " ",
   ),
@@ -46,6 +49,7 @@ export function findToolProblems(
     ...(typeof definition.cost === "function" ? [] : estimateProblems(definition.cost ?? {})),
     ...resourceProblems(definition),
     ...stateProblems(definition),
+    ...askProblems(definition),
     ...contradictions(definition),
     ...externalProblems(definition),
   ];
@@ -76,6 +80,15 @@ function stateProblems({ stateReads = [], stateWrites, effect }: UncheckedDefini
       `stateWrites is only for the effects writes and acts; this tool has the effect ${String(effect)}`,
     ),
   ];
+}
+
+function askProblems({ asksFor = {} }: UncheckedDefinition): readonly string[] {
+  if (!isPlainObject(asksFor)) return ["asksFor must say in words what is asked for, by the field of the input"];
+  const asked = Object.entries(asksFor).map(([field, what]) => [
+    field.startsWith("/") ? field : pointerTo("", field),
+    what,
+  ]);
+  return askedDataProblems(Object.fromEntries(asked)).map((problem) => `asksFor: ${problem}`);
 }
 
 function areStatePointers(value: unknown): boolean {

@@ -16,6 +16,7 @@ export function planTool(name: string, more: Partial<Tool> = {}): Tool {
     risk: "low",
     roles: [],
     confirmation: false,
+    asksFor: {},
     preconditions: [],
     input: schema((value) => ({ ok: true, value: value as never })),
     output: schema((value) => ({ ok: true, value: value as never })),

@@ -8,6 +8,7 @@ import type { DeclaredState, NamedStatePointers } from "../state/named-state-poi
 import type { StateAfterPatch } from "../state/state-after-patch.ts";
 import type { Check } from "../store/store.ts";
 import type { ProjectLock } from "../store/tables.ts";
+import type { AskedValue } from "../tool/asked-data.ts";
 import type { Effect, Mode } from "../values/effect.ts";
 import { type Fault, fault, faults } from "../values/fault.ts";
 import type { Instant } from "../values/ids.ts";
@@ -78,7 +79,14 @@ export interface Policy {
 /** `basis` is present if more than one rule contributed. */
 export type Verdict = { readonly basis?: Basis } & (
   | { readonly kind: "allow" }
-  | { readonly kind: "hold"; readonly rule: string; readonly reason: string; readonly demand: Demand }
+  | {
+      readonly kind: "hold";
+      readonly rule: string;
+      readonly reason: string;
+      readonly demand: Demand;
+      /** The values that the call lacks. The guards after this one judge the call that has them. */
+      readonly asks?: readonly AskedValue[];
+    }
   | { readonly kind: "refuse"; readonly rule: string; readonly fault: Fault }
 );
 
@@ -114,11 +122,18 @@ export function evaluateGuards(guards: readonly Guard[], admission: Admission): 
     policy = next.basis ?? policy;
     objections.push(...objectionsIn(next));
     if (next.kind === "hold") verdict = verdict.kind === "hold" ? stricterHold(verdict, next) : next;
-    if (next.kind === "refuse") verdict = next;
-    if (verdict.kind === "refuse") break;
+    if (next.kind === "refuse" || isAsking(next)) {
+      verdict = next;
+      break;
+    }
   }
   if (policy === null && objections.length < 2) return verdict;
   return { ...verdict, basis: { policy: null, passed: [], ...policy, objections } };
+}
+
+/** True if the call is not complete yet. */
+export function isAsking(verdict: Verdict): verdict is AskingVerdict {
+  return verdict.kind === "hold" && verdict.asks !== undefined;
 }
 
 function objectionsIn(verdict: Verdict): readonly Objection[] {
@@ -129,6 +144,7 @@ function objectionsIn(verdict: Verdict): readonly Objection[] {
 }
 
 export type HoldVerdict = Extract<Verdict, { kind: "hold" }>;
+export type AskingVerdict = HoldVerdict & Required<Pick<HoldVerdict, "asks">>;
 
 /** Combines two holds into one with both demands. The reason is that of the stricter hold, or of both. */
 export function stricterHold(first: HoldVerdict, second: HoldVerdict): HoldVerdict {

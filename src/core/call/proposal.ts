@@ -8,6 +8,7 @@ import type { CostEstimate } from "../limits/budget.ts";
 import type { Capture } from "../ports/resource.ts";
 import type { PolicyState } from "../state/read-state-value.ts";
 import type { LedgerRow } from "../store/tables.ts";
+import type { AskedValue } from "../tool/asked-data.ts";
 import type { Sighting, Tool } from "../tool/tool.ts";
 import type { Fault } from "../values/fault.ts";
 import type { Digest, GateId, WorkerId } from "../values/ids.ts";
@@ -55,6 +56,8 @@ export interface Proposal {
   readonly derived: boolean;
   /** The fault that was found while the proposal was made, such as an invalid input. */
   readonly flaw: Fault | null;
+  /** The values that its input lacks, for which a person is asked. Absent: none. */
+  readonly asks?: readonly AskedValue[];
   /** The fault that parks the step: its tool is missing, or is not the one that the run was accepted with. */
   readonly parked: Fault | null;
   /** The fault that parks the step once it may start: the caller runs it, and its function is not here. */

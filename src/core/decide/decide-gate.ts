@@ -16,8 +16,9 @@ import { gateVoteTerms } from "../run/gate-vote-terms.ts";
 import { type Gate, getStep, type Run } from "../run/run.ts";
 import { isOverdue } from "../run/run-wakeups.ts";
 import { isUndoStep } from "../run/step.ts";
+import { type AskedValue, askedText } from "../tool/asked-data.ts";
 import { type Fault, fault } from "../values/fault.ts";
-import type { Instant } from "../values/ids.ts";
+import type { GateId, Instant } from "../values/ids.ts";
 import { nameAct } from "./answer-by-named-act.ts";
 import type { CallEdit, CommandOf } from "./command.ts";
 import { NO_CHANGE, type PartialDecision } from "./partial-decision.ts";
@@ -40,6 +41,8 @@ function approveHeldCall(run: Run, command: CommandOf<"approve">): PartialDecisi
   const found = findDecidableGate(run, command);
   if ("events" in found) return found;
   const use_by = (at + use_within_ms) as Instant;
+  if (edit === undefined && found.gate.asks_for !== undefined)
+    return contestGate(command, missingDataFault(gate_id, found.gate.asks_for));
   if (edit !== undefined) return amendGate(run, found.gate, command, edit, use_by);
   if (found.gate.votes.some((vote) => isSamePerson(vote.by, by.id))) {
     const message = `${by.id} has approved gate ${gate_id} before; each person counts once`;
@@ -51,6 +54,10 @@ function approveHeldCall(run: Run, command: CommandOf<"approve">): PartialDecisi
   if (!isDemandMet(gateVoteTerms(run, found.gate), votes))
     return { events: [{ type: "gate.endorsed", at, gate_id, by, reason, ...named.act }] };
   return { events: [{ type: "gate.approved", at, gate_id, by, reason, use_by, ...named.act, ...named.row }] };
+}
+
+function missingDataFault(gate_id: GateId, asked: readonly AskedValue[]): Fault {
+  return fault("INVALID_INPUT", `gate ${gate_id} asks for ${askedText(asked)}; approve it with data`);
 }
 
 function rejectHeldCall(run: Run, command: CommandOf<"reject">): PartialDecision {

@@ -8,6 +8,7 @@ import { earlierActs } from "../run/left-acts.ts";
 import type { Run } from "../run/run.ts";
 import { isUndoStep, type Step } from "../run/step.ts";
 import { requesterOf } from "../run/step-principal.ts";
+import type { AskedValue } from "../tool/asked-data.ts";
 import { assert } from "../values/assert.ts";
 import { worseEffect } from "../values/effect.ts";
 import type { Fault } from "../values/fault.ts";
@@ -22,6 +23,8 @@ interface GateRequest {
   readonly rule: string;
   readonly reason: string;
   readonly demand: Demand;
+  /** The values that the call lacks. */
+  readonly asks?: readonly AskedValue[];
   readonly duplicate: DuplicateAct | null;
   readonly basis?: Basis;
   /** Why an earlier approval is no longer valid. */
@@ -36,7 +39,7 @@ export function openGate(
   { proposal, now }: CommandOf<"start">,
   held: GateRequest,
 ): PartialDecision {
-  const { rule, reason, demand, duplicate, basis, stale = stalePreviewFault(step) } = held;
+  const { rule, reason, demand, asks, duplicate, basis, stale = stalePreviewFault(step) } = held;
   if (step.act?.doubt) return leaveInDoubt(step, reason, now);
   const { gate_id, gate_ms, gate_notice, estimate, preview } = proposal;
   if (preview === "wanted") return { events: [], need: "preview" };
@@ -60,6 +63,7 @@ export function openGate(
     ...(reversible !== null && { reversible }),
     ...(reversible === true && isRolledBack(run, call) && { covers: "compensation" as const }),
     ...(preview && { preview }),
+    ...(asks && { asks_for: asks }),
     ...(votes.length > 0 && { votes }),
     ...(stale && { stale }),
     ...(basis && { basis }),

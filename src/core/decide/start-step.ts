@@ -2,7 +2,7 @@ import { ANY_PERSON, combineDemands, isConfirmation } from "../approval/approval
 import { previewDrift } from "../approval/result-preview.ts";
 import type { Basis } from "../approval/verdict-basis.ts";
 import type { CallLimit } from "../call/counted-limits.ts";
-import { evaluateGuards, type Policy, type Rules, type Verdict } from "../call/guard.ts";
+import { type AskingVerdict, evaluateGuards, isAsking, type Policy, type Rules, type Verdict } from "../call/guard.ts";
 import type { Proposal } from "../call/proposal.ts";
 import { isStepConditionMet } from "../call/step-condition.ts";
 import type { Event } from "../event/event.ts";
@@ -96,7 +96,16 @@ function judgeStart(run: Run, command: StartCommand, rules: Rules, policy: Polic
   const verdict = isConfirmed(run, step, judged) ? asAllowed(judged) : judged;
   if (verdict.kind === "refuse") return rejectStep(step, verdict.rule, verdict.fault, command, verdict.basis);
   if (command.halts.halt !== null && isHaltable(step)) return parkForHalt(run, step, command.halts.halt, now);
+  if (isAsking(verdict)) return askForData(run, step, command, verdict);
   return confirmReliedActs(run, step, command, verdict) ?? startKind(run, step, command, verdict, effect);
+}
+
+/** Opens a gate that asks for the values that the call lacks. The complete call is judged when it starts. */
+function askForData(run: Run, step: Step, command: StartCommand, verdict: AskingVerdict): PartialDecision {
+  const { call } = command.proposal;
+  assert(call !== null, "a call that lacks values is proposed with its input");
+  const { asks, rule, reason, demand, basis } = verdict;
+  return openGate(run, step, call, command, { asks, rule, reason, demand, duplicate: null, ...(basis && { basis }) });
 }
 
 /** Confirms the acts that the step relies on. Null: these acts do not prevent the start. */

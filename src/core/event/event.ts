@@ -8,6 +8,7 @@ import type { LimitedCharge, TallyCharge } from "../limits/tally-charge.ts";
 import type { LeanPlan, LeanStep } from "../plan/plan.ts";
 import type { Capture, ResourceClosing, RestoreReport } from "../ports/resource.ts";
 import type { ForkOrigin, StateChange, StateRestore } from "../state/state-change.ts";
+import type { AskedValue } from "../tool/asked-data.ts";
 import type { ExternalChange } from "../tool/external-change.ts";
 import type { Cost, Tool } from "../tool/tool.ts";
 import type { Mode, WorldOutcome } from "../values/effect.ts";
@@ -354,6 +355,8 @@ export type GateEvent = { readonly gate_id: GateId } & (
       readonly covers?: "compensation";
       /** The expected changes. Absent if there is no preview. */
       readonly preview?: Preview;
+      /** The values that the call lacks: the approval supplies them. `call` is the call without them. */
+      readonly asks_for?: readonly AskedValue[];
       /** Why an earlier approval is no longer valid. */
       readonly stale?: Fault;
       /** The votes of the approvers who edited the call to this one. */

@@ -27,7 +27,7 @@ export function evolveGate(run: MutableRun, event: Event & GateEvent): MutableRu
       const { by, use_by, call } = event;
       const votes = [toVote(by, event.at)];
       // The preview describes the call before the edit.
-      const { preview: _, ...rest } = gate;
+      const { preview: _preview, asks_for: _asked, ...rest } = gate;
       const decided = putGate(run, { ...rest, status: "approved", decided_by: by.id, votes, use_by, call });
       return moveStep(decided, { ...getStep(run, gate), call }, { state: "ready" });
     }
@@ -82,7 +82,9 @@ function applyGateOpened(run: MutableRun, event: Extract<Event, { type: "gate.op
   } as const;
   const gate: Gate = { ...fields, votes: event.votes ?? [], ...undecided };
   const step = getStep(run, gate);
-  const held = { ...step, call: event.call, gate: event.gate_id };
+  // The call of a gate that asks for data is not complete, so it is not the call of the step.
+  const call = event.asks_for === undefined ? event.call : step.call;
+  const held = { ...step, call, gate: event.gate_id };
   return moveStep(putGate(run, gate), held, { state: "waiting_approval", gate_id: event.gate_id });
 }
 

@@ -2,6 +2,7 @@ import { FieldReader } from "../json/field-reader.ts";
 import { pointerTo, valueAt } from "../json/json-pointer.ts";
 import { isDeclaredPointer, isStatePointer, STATE_POINTERS_MAX } from "../state/state-access-order.ts";
 import { identityCaution } from "../tool/act-identity.ts";
+import { mayBeMissing, missingData, readAskedData } from "../tool/asked-data.ts";
 import type { Tool } from "../tool/tool.ts";
 import { type Effect, effects, effectTags, worseEffect } from "../values/effect.ts";
 import type { StepId } from "../values/ids.ts";
@@ -10,7 +11,7 @@ import { isJsonObject, type Json, type JsonObject } from "../values/json.ts";
 import { effectWith, readExpectedEffects } from "./expected-effects.ts";
 import { checkItemBindings, forEachFields, forEachLimits } from "./for-each.ts";
 import { boundPayloadKeys, isTemplate, placeholderSource, templatePlaceholders } from "./idempotency-template.ts";
-import { type PlanStep, planLimits, planStep, planStepFields, signalKeyPattern } from "./plan.ts";
+import { type PlanStep, planLimits, planStepFields, signalKeyPattern } from "./plan.ts";
 import { type PlanContext, stateTools, stepIdPattern, stepToolName, unknownNameProblem } from "./plan-context.ts";
 import {
   type ReferringStep,
@@ -19,6 +20,7 @@ import {
   readDependencies,
   readPreconditions,
 } from "./plan-references.ts";
+import { refuseToolFields } from "./refuse-tool-fields.ts";
 import { type PlanStepKind, planStepKinds, type StepKind, stepKinds } from "./step-kinds.ts";
 
 const stateKinds = Object.keys(stateTools);
@@ -68,6 +70,7 @@ export function checkPlanStep(raw: JsonObject, at: number, context: PlanContext)
     effect,
     policy_tags: readTags(step, tool),
     gate: step.choice("gate", ["none", "human_confirm"], "none"),
+    asks_for: readAskedData(step, tool),
     cache_policy: readCache(step, { effect, expected_effects }, tool),
     idempotency_template: readTemplate(step, payload, context),
     depends_on: [...self.needs],
@@ -312,55 +315,8 @@ function readStatePointers(
   return valid;
 }
 
-/** True for the fields that apply only to a step that calls a tool. */
-const onlyForTools: Readonly<Record<Exclude<keyof PlanStep, "step_id" | "name">, boolean>> = {
-  kind: false,
-  payload: false,
-  effect: true,
-  policy_tags: false,
-  gate: true,
-  cache_policy: true,
-  idempotency_template: true,
-  depends_on: false,
-  bindings: true,
-  on_failure: false,
-  on_rejected: false,
-  retries: true,
-  timeout_ms: true,
-  preconditions: false,
-  outcome: true,
-  state_reads: true,
-  state_writes: true,
-  expected_effects: true,
-  invalid: false,
-};
-const toolFields = (Object.keys(onlyForTools) as (keyof typeof onlyForTools)[]).filter((name) => onlyForTools[name]);
-
-/** Refuses the fields that control a tool on a step that calls none. */
-function refuseToolFields(step: FieldReader, normal: PlanStep): void {
-  const plain = planStep({ effect: noTool.effect, step_id: normal.step_id, name: normal.name });
-  for (const name of toolFields) {
-    const isGiven =
-      name === "bindings"
-        ? Object.keys(normal.bindings).some((place) => !isBindable(normal.kind, place))
-        : name === "expected_effects"
-          ? normal.expected_effects.length > 0
-          : normal[name] !== plain[name];
-    if (isGiven) step.addReason(name === "effect" ? "effects" : name, `is for operators; ${normal.kind} calls no tool`);
-  }
-}
-
-function isBindable(kind: StepKind, place: string): boolean {
-  const { bindable } = stepKinds[kind];
-  return bindable === "everything" || (bindable === "signal" && place === "/signal");
-}
-
-function checkAgainstTool(
-  step: FieldReader,
-  { payload, idempotency_template }: PlanStep,
-  tool: Tool,
-  context: PlanContext,
-): void {
+function checkAgainstTool(step: FieldReader, normal: PlanStep, tool: Tool, context: PlanContext): void {
+  const { payload, idempotency_template } = normal;
   if (tool.identity !== null && idempotency_template !== null) {
     const message = `${tool.name} declares its own identity; the template is recorded but not used`;
     context.warnings.add(pointerTo(step.path, "idempotency_template"), message);
@@ -368,7 +324,7 @@ function checkAgainstTool(
   const caution = identityCaution(tool.identity ?? [], (pointer) => valueAt(payload, pointer));
   if (caution !== null) context.warnings.add(pointerTo(step.path, "payload"), caution);
   const isComplete = Object.keys(rawBindings(step)).length === 0;
-  if (isComplete && isJsonObject(step.value("payload") ?? {})) checkPayload(step, payload, tool, context);
+  if (isComplete && isJsonObject(step.value("payload") ?? {})) checkPayload(step, normal, tool, context);
 }
 
 function requireDeclarations(step: FieldReader): void {
@@ -379,16 +335,18 @@ function requireDeclarations(step: FieldReader): void {
 }
 
 /** Checks a payload without bindings; a payload with bindings is checked once they are resolved. */
-function checkPayload(step: FieldReader, payload: JsonObject, tool: Tool, { reasons }: PlanContext): void {
+function checkPayload(step: FieldReader, { payload, asks_for }: PlanStep, tool: Tool, { reasons }: PlanContext): void {
   const parsed = tool.input.parse(payload);
   if (parsed.ok) return;
+  const missing = missingData(asks_for, payload);
   const path = pointerTo(step.path, "payload");
   const { detail, message } = parsed.fault;
   const issues = isJsonObject(detail) && Array.isArray(detail.issues) ? (detail.issues as readonly Json[]) : [];
   for (const issue of issues.filter((item) => isJsonObject(item))) {
+    if (mayBeMissing(missing, String(issue.path))) continue;
     reasons.add(`${path}${String(issue.path)}`, `does not fit ${tool.name}: ${String(issue.message)}`);
   }
-  if (issues.length === 0) reasons.add(path, `does not fit ${tool.name}: ${message}`);
+  if (issues.length === 0 && missing.length === 0) reasons.add(path, `does not fit ${tool.name}: ${message}`);
 }
 
 /** Returns the unchecked bindings, so that an invalid binding is not also reported as a missing value. */

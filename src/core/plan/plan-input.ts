@@ -36,6 +36,11 @@ export interface PlanStepInput {
   /** `human_confirm`: a person confirms the call. Default: none. */
   readonly gate?: PlanStep["gate"];
   /**
+   * Values of the payload that a person supplies if they are missing: what each is, by its JSON pointer. The call waits
+   * at a gate that asks for them. Default: what its tool asks for.
+   */
+  readonly asks_for?: PlanStep["asks_for"];
+  /**
    * Whether a recorded output may answer the call. `refresh`: no, and the output of the call answers later ones. Default:
    * that of the tool.
    */

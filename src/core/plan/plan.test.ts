@@ -19,6 +19,7 @@ describe("a step in the journal", () => {
     const step = planStep({
       ...minimal,
       gate: "human_confirm",
+      asks_for: { "/to": "the address" },
       retries: 0,
       payload: { to: "ana" },
       depends_on: ["write" as StepId],
@@ -38,6 +39,8 @@ describe("the plan in the digest of a request", () => {
     );
     const expecting = { ...step, expected_effects: [{ state: "/kv/a", value: 1 }] };
     expect(requestedPlan({ ...plan, steps: [expecting] })).not.toEqual(requestedPlan(plan));
+    const asking = { ...step, asks_for: { "/to": "the address" } };
+    expect(requestedPlan({ ...plan, steps: [asking] })).not.toEqual(requestedPlan(plan));
   });
 });
 
@@ -50,6 +53,7 @@ describe("a step with all fields", () => {
     payload: { to: "ana" },
     policy_tags: ["outside"],
     gate: "human_confirm",
+    asks_for: { "/to": "the address" },
     cache_policy: "use_if_safe",
     idempotency_template: "a:{a}",
     depends_on: ["write" as StepId],

@@ -1,3 +1,4 @@
+import type { AskedData } from "../tool/asked-data.ts";
 import type { CachePolicy } from "../tool/tool.ts";
 import type { Effect } from "../values/effect.ts";
 import type { Fault } from "../values/fault.ts";
@@ -31,6 +32,8 @@ export interface PlanStep {
   readonly effect: Effect;
   readonly policy_tags: readonly string[];
   readonly gate: "none" | "human_confirm";
+  /** The values that a person supplies if the payload has none. With those of the tool. */
+  readonly asks_for: AskedData;
   /** refresh: the call is made, and its output answers later calls in place of the recorded one. */
   readonly cache_policy: CachePolicy | "refresh";
   readonly idempotency_template: string | null;
@@ -61,6 +64,7 @@ const stepDefaults: Omit<PlanStep, "step_id" | "name" | "effect"> = {
   payload: {},
   policy_tags: [],
   gate: "none",
+  asks_for: {},
   cache_policy: "never",
   idempotency_template: null,
   depends_on: [],
@@ -108,8 +112,9 @@ function differsFromDefault(value: PlanStep[keyof PlanStep], byDefault: PlanStep
  * their default, so that a request keeps its digest.
  */
 export function requestedPlan(plan: Plan): JsonObject {
-  const steps = plan.steps.map(({ invalid, expected_effects, ...step }) => ({
+  const steps = plan.steps.map(({ invalid, expected_effects, asks_for, ...step }) => ({
     ...step,
+    ...(!isEmpty(asks_for) && { asks_for }),
     ...(invalid !== null && { invalid }),
     ...(expected_effects.length > 0 && { expected_effects }),
   }));
@@ -134,6 +139,7 @@ export function planStep(step: LeanStep): PlanStep {
     effect: step.effect,
     policy_tags: step.policy_tags ?? stepDefaults.policy_tags,
     gate: step.gate ?? stepDefaults.gate,
+    asks_for: step.asks_for ?? stepDefaults.asks_for,
     cache_policy: step.cache_policy ?? stepDefaults.cache_policy,
     idempotency_template: step.idempotency_template ?? stepDefaults.idempotency_template,
     depends_on: step.depends_on ?? stepDefaults.depends_on,

@@ -1,5 +1,6 @@
 import type { ReuseSource } from "../event/reuse-source.ts";
 import { utcText } from "../time/utc-text.ts";
+import { askedText } from "../tool/asked-data.ts";
 import { type Fault, fault } from "../values/fault.ts";
 import type { Json } from "../values/json.ts";
 import { type OpenGate, toOpenGate } from "./gate-details.ts";
@@ -51,7 +52,7 @@ export function callAnswer(run: Run, step: Step): CallAnswer | null {
     case "skipped":
       return { status: "cancelled" };
     default:
-      return { status: "waiting", blocked: toBlockedStep(step) };
+      return { status: "waiting", blocked: toBlockedStep(run, step) };
   }
 }
 
@@ -71,6 +72,11 @@ export function modelText(answer: CallAnswer): ModelText {
       return { text: `Done earlier at ${utcText(reused.at)}, not done again. Its result: ${output}`, isError: false };
     }
     case "held":
+      if (answer.gate.asks_for !== undefined)
+        return said(
+          `Held: a person has to supply ${askedText(answer.gate.asks_for)} (gate ${answer.gate.gate_id}). Nothing was done yet. Do not call again, also not with other words; the call goes on when they have.`,
+          false,
+        );
       return said(
         `Held: a person has to approve this call (gate ${answer.gate.gate_id}, ${answer.gate.reason}). Nothing was done yet. Do not call again, also not with other words; the call is answered when it is decided.`,
         false,

@@ -2,6 +2,7 @@ import type { Demand, Vote } from "../approval/approval-demand.ts";
 import type { Preview } from "../approval/result-preview.ts";
 import type { EarlierAct } from "../event/model-call.ts";
 import type { CostEstimate } from "../limits/budget.ts";
+import type { AskedValue } from "../tool/asked-data.ts";
 import type { Fault } from "../values/fault.ts";
 import type { GateId, Instant, StepId } from "../values/ids.ts";
 import type { Json } from "../values/json.ts";
@@ -31,6 +32,8 @@ export interface OpenGate {
   readonly preview: Preview | null;
   /** The acts of the same tool in branches that the conversation has left. `approve` with `sameAs` says that the call is one of these acts. */
   readonly earlier?: readonly EarlierAct[];
+  /** The values that the call lacks. The approval supplies them (`data`). */
+  readonly asks_for?: readonly AskedValue[];
   /** Why an earlier approval is no longer valid. */
   readonly stale?: Fault;
   /** A reason to look twice: the identity of the act may not be what it looks like. */
@@ -44,7 +47,7 @@ export function toOpenGate(gate: Gate, tool: string): OpenGate {
 
 /** Returns the fields of a gate that a person needs for a decision. */
 export function gateDetails(gate: Gate): Omit<OpenGate, "gate_id" | "step_id" | "tool" | "input" | "digest"> {
-  const { reason, expires_at, demand, votes, stale, call, earlier } = gate;
+  const { reason, expires_at, demand, votes, stale, call, earlier, asks_for } = gate;
   return {
     reason,
     expires_at,
@@ -56,6 +59,7 @@ export function gateDetails(gate: Gate): Omit<OpenGate, "gate_id" | "step_id" | 
     policy: gate.basis?.policy ?? null,
     preview: gate.preview ?? null,
     ...(earlier && { earlier }),
+    ...(asks_for && { asks_for }),
     ...(stale && { stale }),
     ...(call.caution !== undefined && { caution: call.caution }),
   };

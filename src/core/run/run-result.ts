@@ -8,6 +8,7 @@ import type { Takeover } from "../event/takeover.ts";
 import { jsonPreview } from "../json/json-preview.ts";
 import type { Halt } from "../store/tables.ts";
 import { utcText } from "../time/utc-text.ts";
+import { type AskedValue, askedText } from "../tool/asked-data.ts";
 import type { Fault } from "../values/fault.ts";
 import type { GateId, Instant, RunId, StepId } from "../values/ids.ts";
 import { awaitedChildRun } from "./child-run.ts";
@@ -100,6 +101,7 @@ export interface BlockedStep {
   readonly step_id: StepId;
   readonly reason_code:
     | "REQUIRES_APPROVAL"
+    | "REQUIRES_DATA"
     | "IN_DOUBT"
     | "WAITING_FOR_TIME"
     | "WAITING_FOR_KEY"
@@ -116,6 +118,8 @@ export interface BlockedStep {
     | "RUN_PARKED"
     | "RETRYING";
   readonly gate_id?: GateId;
+  /** The values that the gate asks for. */
+  readonly asks_for?: readonly AskedValue[];
   readonly until?: Instant;
   readonly run_id?: RunId;
   readonly signal?: string;
@@ -225,14 +229,14 @@ function openGates(run: Run): readonly OpenGate[] {
 
 function blockedSteps(run: Run): readonly BlockedStep[] {
   const blocked: BlockedStep[] = [];
-  for (const step of waitingSteps(run)) blocked.push(toBlockedStep(step));
+  for (const step of waitingSteps(run)) blocked.push(toBlockedStep(run, step));
   return blocked;
 }
 
-export function toBlockedStep({ standing, spec: { step_id } }: Step): BlockedStep {
+export function toBlockedStep({ gates }: Pick<Run, "gates">, { standing, spec: { step_id } }: Step): BlockedStep {
   switch (standing.state) {
     case "waiting_approval":
-      return { step_id, reason_code: "REQUIRES_APPROVAL", gate_id: standing.gate_id };
+      return blockedAtGate(step_id, gates.get(standing.gate_id) as Gate);
     case "in_doubt": {
       const { next } = standing.doubt;
       return next.do === "look_again"
@@ -254,6 +258,12 @@ export function toBlockedStep({ standing, spec: { step_id } }: Step): BlockedSte
     default:
       return { step_id, reason_code: "COMPENSATING" };
   }
+}
+
+function blockedAtGate(step_id: StepId, { gate_id, asks_for }: Gate): BlockedStep {
+  return asks_for === undefined
+    ? { step_id, reason_code: "REQUIRES_APPROVAL", gate_id }
+    : { step_id, reason_code: "REQUIRES_DATA", gate_id, asks_for };
 }
 
 function missingToolCode({ code }: Fault): "TOOL_MISSING" | "TOOL_CHANGED" | "TOOL_AWAY" {
@@ -309,6 +319,7 @@ function needsPerson({ reason_code, until }: BlockedStep): boolean {
   if (reason_code === "IN_DOUBT") return until === undefined;
   return [
     "REQUIRES_APPROVAL",
+    "REQUIRES_DATA",
     "TOOL_MISSING",
     "TOOL_CHANGED",
     "TOOL_AWAY",
@@ -320,13 +331,15 @@ function needsPerson({ reason_code, until }: BlockedStep): boolean {
 
 function nextActionText(
   run: Pick<Run, "id">,
-  { reason_code, step_id, gate_id, signal, run_id, halt, until }: BlockedStep,
+  { reason_code, step_id, gate_id, signal, run_id, halt, until, asks_for = [] }: BlockedStep,
 ): string {
   switch (reason_code) {
     case "HALTED":
       return `${halt?.by} halted ${halt?.over}; lift the halt to continue ${step_id}`;
     case "REQUIRES_APPROVAL":
       return `approve or reject gate ${gate_id}`;
+    case "REQUIRES_DATA":
+      return `supply ${askedText(asks_for)} at gate ${gate_id}, or reject it`;
     case "IN_DOUBT":
       if (until !== undefined)
         return `nothing to do: the engine checks again${timeText(until)} whether ${step_id} happened`;

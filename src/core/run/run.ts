@@ -24,6 +24,7 @@ import type { Plan } from "../plan/plan.ts";
 import { NO_ORDER, type PlanOrder } from "../plan/plan-order.ts";
 import type { ForkOrigin } from "../state/state-change.ts";
 import { defaultQueue } from "../store/select-fairly.ts";
+import type { AskedValue } from "../tool/asked-data.ts";
 import type { Cost } from "../tool/tool.ts";
 import { assert } from "../values/assert.ts";
 import type { Mode } from "../values/effect.ts";
@@ -234,6 +235,8 @@ export interface Gate extends NamedAct {
   readonly reversible?: boolean;
   readonly covers?: "compensation";
   readonly preview?: Preview;
+  /** The values that the call lacks. The approval supplies them. */
+  readonly asks_for?: readonly AskedValue[];
   readonly stale?: Fault;
   readonly basis?: Basis;
 }

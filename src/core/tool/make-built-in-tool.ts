@@ -13,6 +13,7 @@ export function makeBuiltInTool(fields: BuiltInFields): Tool {
     risk: "low",
     roles: [],
     confirmation: false,
+    asksFor: {},
     preconditions: [],
     identity: null,
     timeoutMs: toolDefaults.timeoutMs,

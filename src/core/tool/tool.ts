@@ -9,6 +9,7 @@ import type { Effect } from "../values/effect.ts";
 import type { EffectKey, Instant, RunId, StepId } from "../values/ids.ts";
 import type { Json, JsonObject } from "../values/json.ts";
 import type { TextForm } from "../values/normalize-text.ts";
+import type { AskedData } from "./asked-data.ts";
 import type { ExternalChange } from "./external-change.ts";
 
 /** A function that can be called, with its declaration. The decisions in `core` use every field but the functions. */
@@ -23,6 +24,8 @@ export interface Tool {
   readonly roles: readonly string[];
   /** True: every call is held until its requester or an approver confirms it. */
   readonly confirmation: boolean;
+  /** The values of its input that a person supplies if a call has none: what each is, by its JSON pointer. */
+  readonly asksFor: AskedData;
   /** The conditions that every call must meet. */
   readonly preconditions: readonly Precondition[];
   readonly input: Schema;

@@ -2,12 +2,14 @@ import type { Principal } from "../../core/approval/principal.ts";
 import type { CallEdit } from "../../core/decide/command.ts";
 import type { RefusedDecisionTerms } from "../../core/decide/refused-decision-terms.ts";
 import { checkJson, valueLimits } from "../../core/json/check-json.ts";
+import { withValuesAt } from "../../core/json/json-pointer.ts";
 import { getStep, type Run } from "../../core/run/run.ts";
 import type { GateRow } from "../../core/store/tables.ts";
+import { dataProblem } from "../../core/tool/asked-data.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import type { GateId, RunId, StepId, Tenant } from "../../core/values/ids.ts";
 import { isName } from "../../core/values/is-name.ts";
-import { isJsonObject, type Json } from "../../core/values/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../core/values/json.ts";
 import type { ApproveOptions, RejectOptions } from "../api/engine-api.ts";
 import { readPrincipal } from "../api/read-principal.ts";
 import { readReason } from "../api/read-reason.ts";
@@ -29,12 +31,14 @@ export async function approveGate(
   gateId: string,
   options: ApproveOptions,
 ): Promise<void> {
-  const { sameAs, ...rest } = options;
+  const { sameAs, data, ...rest } = options;
+  refuseDataWithOthers(options);
   const decision = readGateDecision(rest);
   const { principal } = decision;
   const named = readSameAs(sameAs, options);
   // Copied before the first await: the caller may change its objects later.
   const input = options.input === undefined ? null : checkJson(options.input, valueLimits);
+  const given = data === undefined ? null : checkJson(data, valueLimits);
   const { run_id, gate_id, step_id, tool } = await loadGateRow(ports, principal.tenant, gateId as GateId);
   const edited = input === null ? null : await readEdit(ports, principal.tenant, { run_id, tool }, input);
   const use_within_ms = ports.limits.useWithinMs;
@@ -48,6 +52,7 @@ export async function approveGate(
       ...decision,
       ...same,
       ...(edited !== null && { edit: editedCall(ports, run, step_id, edited) }),
+      ...(given !== null && { edit: completedCall(ports, run, gate_id, given) }),
       use_within_ms,
       contest,
       in_flight,
@@ -67,6 +72,13 @@ async function untilNamed(decide: () => Promise<unknown>): Promise<unknown> {
         throw error;
     }
   }
+}
+
+function refuseDataWithOthers({ data, input, sameAs }: ApproveOptions): void {
+  if (data === undefined || (input === undefined && sameAs === undefined)) return;
+  throw new FaultError(
+    fault("INVALID_INPUT", "data goes without input and sameAs: it completes the call as it is shown"),
+  );
 }
 
 function readSameAs(sameAs: unknown, { input }: ApproveOptions): ActName | null {
@@ -138,10 +150,7 @@ async function readEdit(
   { run_id, tool }: Pick<GateRow, "run_id" | "tool">,
   checked: ReturnType<typeof checkJson>,
 ): Promise<EditedInput> {
-  if (!checked.ok) {
-    const reasons = checked.reasons.map(({ path, message }) => `${path || "/"}: ${message}`);
-    return { flaw: fault("INVALID_INPUT", `the input cannot be used: ${reasons.join("; ")}`, { reasons }) };
-  }
+  if (!checked.ok) return { flaw: unusableFault("input", checked) };
   const { value: input } = checked;
   if (!isHoldableVerb(tool) || !isJsonObject(input)) return { input };
   try {
@@ -158,4 +167,25 @@ async function readEdit(
  */
 function editedCall(ports: WorkerPorts, run: Run, step_id: StepId, edited: EditedInput): CallEdit {
   return "flaw" in edited ? edited : proposeEditedCall(ports, run, getStep(run, { step_id }), edited.input);
+}
+
+type CheckedJson = ReturnType<typeof checkJson>;
+
+function unusableFault(what: string, { reasons: found }: Extract<CheckedJson, { ok: false }>): Fault {
+  const reasons = found.map(({ path, message }) => `${path || "/"}: ${message}`);
+  return fault("INVALID_INPUT", `the ${what} cannot be used: ${reasons.join("; ")}`, { reasons });
+}
+
+/** Returns the call of a gate with the values that it asks for, and nothing else changed. */
+function completedCall(ports: WorkerPorts, run: Run, gate_id: GateId, given: CheckedJson): CallEdit {
+  if (!given.ok) return { flaw: unusableFault("data", given) };
+  const gate = run.gates.get(gate_id);
+  if (gate?.asks_for === undefined)
+    return { flaw: fault("NOT_POSSIBLE", `gate ${gate_id} asks for no data; approve it as shown, or with input`) };
+  const data = given.value as JsonObject;
+  const problem = dataProblem(gate.asks_for, data);
+  if (problem !== null) return { flaw: fault("INVALID_INPUT", problem) };
+  const input = withValuesAt(gate.call.input as JsonObject, Object.entries(data));
+  if (input !== undefined) return proposeEditedCall(ports, run, getStep(run, gate), input);
+  return { flaw: fault("INVALID_INPUT", `the input has no place for ${Object.keys(data).join(", ")}`) };
 }

@@ -1,9 +1,9 @@
 import type { Principal } from "../../core/approval/principal.ts";
-import { evaluateGuards, type Guard, type HoldVerdict } from "../../core/call/guard.ts";
+import { evaluateGuards, type Guard, type HoldVerdict, isAsking } from "../../core/call/guard.ts";
 import type { Plan } from "../../core/plan/plan.ts";
 import type { RunResult } from "../../core/run/run-result.ts";
 import type { Tool, ToolContext } from "../../core/tool/tool.ts";
-import { notDone } from "../../core/values/fault.ts";
+import { fault, notDone } from "../../core/values/fault.ts";
 import type { RunId, StepId } from "../../core/values/ids.ts";
 import type { Json } from "../../core/values/json.ts";
 import { lazyCel } from "../../expression/lazy-cel.ts";
@@ -102,7 +102,8 @@ function approvingGuard(guards: readonly Guard[], held: Map<StepId, HoldVerdict>
       const verdict = evaluateGuards(guards, admission);
       if (verdict.kind !== "hold") return verdict;
       held.set(admission.step.spec.step_id, verdict);
-      return { kind: "allow" };
+      if (!isAsking(verdict)) return { kind: "allow" };
+      return { kind: "refuse", rule: verdict.rule, fault: fault("MISSING_REQUIRED_CONTEXT", verdict.reason) };
     },
   };
 }

@@ -13,7 +13,7 @@ import type { ClaimTerms, Store } from "../../core/store/store.ts";
 import type { TimeWindow } from "../../core/time/time-window.ts";
 import type { InputOf, OutputOf, Tool } from "../../core/tool/tool.ts";
 import type { Instant, RunId, StepId } from "../../core/values/ids.ts";
-import type { Json } from "../../core/values/json.ts";
+import type { Json, JsonObject } from "../../core/values/json.ts";
 import type { Failpoints } from "../ports/failpoint.ts";
 import type { NewId } from "../ports/system-ports.ts";
 import type { ActReport } from "./act-report.ts";
@@ -128,6 +128,8 @@ export interface RejectOptions extends ReasonOptions {
 export interface ApproveOptions extends RejectOptions {
   /** Approves the call with this input instead. The guards check the edited call like any other. */
   readonly input?: Json;
+  /** The values that the gate asks for (`asks_for`), by their JSON pointers. They complete the call. */
+  readonly data?: JsonObject;
   /**
    * The earlier act, of those that the gate shows, that the call is: its step, or its run and step (`run/step`) if it has
    * another run. Its receipt answers the call; nothing is done.

@@ -120,7 +120,7 @@ export const verbOptions: { readonly [Name in EngineVerb]: Readonly<Record<Optio
   "sessions.close": { ...reason, project: true },
   endCall: { ...principal, output: true, fault: true, notDone: true },
   resume: reason,
-  approve: { ...reason, digest: true, input: true, sameAs: true },
+  approve: { ...reason, digest: true, input: true, data: true, sameAs: true },
   reject: { ...reason, digest: true },
   resolve: { ...reason, attempt: true, as: true, output: true },
   undo: reason,

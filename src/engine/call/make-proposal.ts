@@ -17,6 +17,7 @@ import { equalReplacedAct, isReplaced } from "../../core/run/plan-in-force.ts";
 import { replanContext } from "../../core/run/replan-context.ts";
 import { findStep, type Run, type Step } from "../../core/run/run.ts";
 import { identityCaution, identityValue } from "../../core/tool/act-identity.ts";
+import { missingData } from "../../core/tool/asked-data.ts";
 import type { IdentityField, Tool } from "../../core/tool/tool.ts";
 import { worseEffect } from "../../core/values/effect.ts";
 import { type Fault, fault } from "../../core/values/fault.ts";
@@ -37,13 +38,15 @@ export function makeProposal(ports: CallPorts, run: Run, step: Step, wants: { re
   const parked = callsTool ? mismatch(ports, run, step) : null;
   const known = callsTool && parked === null ? ports.toolbox.get(name) : undefined;
   const tool = known === undefined ? undefined : toolForStep(ports, run, step, known);
-  const { input, call, derived, flaw } = proposeCall(run, step, tool, wants);
-  const expected = tool === undefined || flaw !== null ? UNKNOWN : estimateCost(step, tool, input);
+  const { input, call, derived, flaw, asks } = proposeCall(run, step, tool, wants);
+  const isComplete = asks === undefined;
+  const expected = tool === undefined || flaw !== null || !isComplete ? UNKNOWN : estimateCost(step, tool, input);
   return {
     input,
     call,
     derived,
     flaw: flaw ?? expected.flaw,
+    ...(asks && { asks }),
     parked,
     away: null,
     tool: callsTool ? ports.toolbox.facts(name) : null,
@@ -56,7 +59,7 @@ export function makeProposal(ports: CallPorts, run: Run, step: Step, wants: { re
     limits: NONE,
     policy_state: null,
     captures: tool === undefined || Object.keys(tool.resources).length === 0 ? NONE : "wanted",
-    preview: tool !== undefined && canPreview(tool, step) ? "wanted" : null,
+    preview: tool !== undefined && isComplete && canPreview(tool, step) ? "wanted" : null,
     pins: null,
     gate_id: call === null ? null : (ports.newId("gate", ports.clock.now()) as GateId),
     gate_ms: ports.limits.gateMs,
@@ -76,7 +79,7 @@ function mismatch({ toolbox, resources }: CallPorts, run: Run, step: Step): Faul
   return missing ?? (tool === undefined ? null : resources.mismatch(tool, run.bound));
 }
 
-type ProposedCall = Pick<Proposal, "input" | "call" | "derived" | "flaw">;
+type ProposedCall = Pick<Proposal, "input" | "call" | "derived" | "flaw" | "asks">;
 
 function proposeCall(run: Run, step: Step, tool: Tool | undefined, wants: { readonly call: boolean }): ProposedCall {
   if (step.call !== null) return { input: step.call.input, call: step.call, derived: true, flaw: null };
@@ -106,7 +109,12 @@ function toolCall(run: Run, step: Step, tool: Tool, wants: { readonly call: bool
   const { spec, cause } = step;
   if (cause?.by === "undo") return { derived: true, flaw: missingUndoFault(tool), ...undoCall(run, cause.of) };
   if (cause?.by === "replan") return replanCall(run, step, cause.attempt, tool, wants);
-  const read = readInput(run, step, tool);
+  const filled = fillPayload(run, spec);
+  if (!filled.ok) return { input: spec.payload, call: null, derived: false, flaw: filled.fault };
+  const asks = missingData(spec.asks_for, filled.input);
+  if (asks.length > 0)
+    return { input: filled.input, call: plainCall(filled.input), derived: filled.bound, flaw: null, asks };
+  const read = readInput(filled, step, tool);
   if (!read.ok) return { input: spec.payload, call: null, derived: false, flaw: read.fault };
   const { input, bound } = read;
   const derived = bound || !sameJson(input, spec.payload);
@@ -181,20 +189,20 @@ function proposeItems(run: Run, step: Step): ProposedCall {
   return "flaw" in read ? { ...proposed, flaw: read.flaw } : proposed;
 }
 
-type ReadInput =
-  | { readonly ok: true; readonly input: Json; readonly bound: boolean }
+type Read<Input> =
+  | { readonly ok: true; readonly input: Input; readonly bound: boolean }
   | { readonly ok: false; readonly fault: Fault };
+type ReadInput = Read<Json>;
+type FilledPayload = Extract<Read<JsonObject>, { ok: true }>;
 
-function readInput(run: Run, { spec }: Step, tool: Tool): ReadInput {
-  const filled = fillPayload(run, spec);
-  if (!filled.ok) return filled;
+function readInput(filled: FilledPayload, { spec }: Step, tool: Tool): ReadInput {
   const parsed = tool.input.parse(filled.input);
   if (parsed.ok) return { ok: true, input: parsed.value, bound: filled.bound };
   return { ok: false, fault: { ...parsed.fault, message: `${spec.step_id} (${tool.name}): ${parsed.fault.message}` } };
 }
 
 /** Returns the payload with the bound values. */
-function fillPayload(run: Run, spec: PlanStep): ReadInput {
+function fillPayload(run: Run, spec: PlanStep): Read<JsonObject> {
   const values: [string, Json][] = [];
   for (const [pointer, binding] of Object.entries(spec.bindings)) {
     if ("outcome" in binding && binding.from !== undefined) continue; // The payload has its value.

@@ -82,5 +82,5 @@ function answerOf(run: Run, step: Step): CallAnswer {
   if (answer !== null) return answer;
   const { standing, attempts: attempt } = step;
   if (standing.state === "in_doubt") return { status: "in_doubt", fault: standing.fault, attempt };
-  return { status: "waiting", blocked: toBlockedStep(step) };
+  return { status: "waiting", blocked: toBlockedStep(run, step) };
 }
