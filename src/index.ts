@@ -253,6 +253,7 @@ export type {
 } from "./core/store/tables.ts";
 export type { TimeWindow } from "./core/time/time-window.ts";
 export type { TimeZone } from "./core/time/time-zone.ts";
+export type { AskedData, AskedValue } from "./core/tool/asked-data.ts";
 export type { ExternalChange } from "./core/tool/external-change.ts";
 export type {
   CachePolicy,
