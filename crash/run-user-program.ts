@@ -245,10 +245,15 @@ async function decideGates(engine: Engine, { gates }: RunResult, { scenario, wor
   for (const gate of gates) {
     const decision = scenario.decide?.(gate) ?? "approve";
     if (decision === "leave") continue;
-    const { edit } = scenario;
+    const { edit, data = {} } = scenario;
+    const answers = decision === "approve" && gate.asks_for !== undefined;
     const edits = decision === "approve" && edit !== undefined && !sameJson(gate.input, edit);
-    await engine[decision](gate.gate_id, { principal: personAna, ...(edits && { input: edit }) });
-    const event = decision === "reject" ? "rejected" : edits ? "amended" : "approved";
+    await engine[decision](gate.gate_id, {
+      principal: personAna,
+      ...(edits && { input: edit }),
+      ...(answers && { data }),
+    });
+    const event = decision === "reject" ? "rejected" : edits || answers ? "amended" : "approved";
     world.worldLog.recordReport(`gate.${event} ${gate.gate_id}`);
     done = true;
   }

@@ -5,7 +5,7 @@ import type { OpenGate } from "../src/core/run/gate-details.ts";
 import type { RunResult } from "../src/core/run/run-result.ts";
 import type { Slice } from "../src/core/state/slice.ts";
 import type { Sighting, Tool } from "../src/core/tool/tool.ts";
-import type { Json } from "../src/core/values/json.ts";
+import type { Json, JsonObject } from "../src/core/values/json.ts";
 import type { Engine } from "../src/engine/api/engine-api.ts";
 import type { OpenRun } from "../src/engine/api/open-run-api.ts";
 import { defineTool } from "../src/schema/define-tool.ts";
@@ -63,6 +63,8 @@ export interface Scenario {
   decide?(gate: OpenGate): "approve" | "reject" | "leave";
   /** The input with which a person approves a call instead of its own. */
   readonly edit?: Json;
+  /** The values that a person supplies at a gate that asks for them. */
+  readonly data?: JsonObject;
   /** An action of a person on the run; returns true if the run has to be read again. */
   person?(recovered: ScenarioRun): Promise<boolean>;
 }

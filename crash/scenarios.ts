@@ -16,6 +16,7 @@ import {
   verifyAsPerson,
   waitForSchedule,
 } from "./person-actions.ts";
+import { recordScenarios } from "./record-scenarios.ts";
 import { replannedScenario } from "./replanned-scenario.ts";
 import { rollbackScenario } from "./rollback-scenario.ts";
 import { cheapSchema, type MailOutput, mailTool, resolveByLooking, type Scenario, verifyMail } from "./scenario.ts";
@@ -32,7 +33,6 @@ import {
   verifyBooking,
 } from "./scenario-tools.ts";
 import { deliveredScenario, forgottenScenario, segmentedScenario } from "./segmented-scenario.ts";
-import { snapshotScenario } from "./snapshot-scenario.ts";
 import {
   countTool,
   fileCountTool,
@@ -250,7 +250,7 @@ export const scenarios = {
     before: waitForMatchingState,
     person: restoreSecondStep,
   },
-  snapshot: snapshotScenario,
+  ...recordScenarios,
   uncaptured: uncapturedScenario,
   watched: watchedScenario,
   metered: {

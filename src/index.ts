@@ -386,6 +386,7 @@ export type {
 export { agent, type PrincipalDetails, type PrincipalInput, person, service } from "./engine/api/principal-input.ts";
 export type { ProjectApi, ProjectVersion, ProjectView } from "./engine/api/project-api.ts";
 export type { AbortableSubmitOptions, ReplanOptions, ReplanSettings } from "./engine/api/replan-options.ts";
+export type { ReplayedStep } from "./engine/api/replay-api.ts";
 export type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from "./engine/api/request-options.ts";
 export type { ForgetOptions, RetentionReport } from "./engine/api/retention-report.ts";
 export type {

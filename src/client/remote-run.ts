@@ -24,6 +24,7 @@ export function remoteRun(caller: HttpCaller, run_id: RunId, attached: boolean):
       (await caller.call("run.transcript", { run_id })).body as Awaited<ReturnType<RunHandle["transcript"]>>,
     changes: async () =>
       (await caller.call("run.changes", { run_id })).body as Awaited<ReturnType<RunHandle["changes"]>>,
+    replay: async () => (await caller.call("run.replay", { run_id })).body as Awaited<ReturnType<RunHandle["replay"]>>,
     turns: async () => (await caller.call("run.turns", { run_id })).body as Awaited<ReturnType<RunHandle["turns"]>>,
     blob: async ({ blob, bytes }) => {
       const response = await caller.open("run.blob", { run_id, blob, bytes }, {});

@@ -33,6 +33,10 @@ export function judgedHandle(judge: VerbJudge, principal: Principal, handle: Run
       judge.assertAllowed(principal, "run.changes", run);
       return handle.changes();
     },
+    replay: async () => {
+      judge.assertAllowed(principal, "run.replay", run);
+      return handle.replay();
+    },
     turns: async () => {
       judge.assertAllowed(principal, "run.turns", run);
       return handle.turns();

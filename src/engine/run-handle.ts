@@ -7,9 +7,11 @@ import { runTranscript, type TranscriptEntry } from "../core/run/transcript.ts";
 import type { RunRow, TimerRow } from "../core/store/tables.ts";
 import { assert } from "../core/values/assert.ts";
 import type { RunId } from "../core/values/ids.ts";
+import { replayRun } from "./admin/replay-run.ts";
 import type { RecordedEvent, RunHandle, RunProgress, WaitOptions } from "./api/engine-api.ts";
 import type { SessionTurn } from "./api/open-run-api.ts";
 import { readReason } from "./api/read-reason.ts";
+import type { ReplayedStep } from "./api/replay-api.ts";
 import type { StepChange } from "./api/state-api.ts";
 import { eventIds, readTraceIds, traceIdsOf } from "./journal/event-ids.ts";
 import { lastHardPosition } from "./journal/hard-events.ts";
@@ -169,6 +171,12 @@ export class EngineRunHandle implements RunHandle {
     const events: Pick<RecordedEvent, "event" | "position">[] = [];
     for await (const { event, position } of this.events()) if ("state" in event) events.push({ event, position });
     return readStepChanges(this.#ports.store, this.#principal.tenant, this.run_id, events);
+  }
+
+  async replay(): Promise<readonly ReplayedStep[]> {
+    this.#leasedRuns.assertOpen();
+    const { run } = await loadRun(this.#ports.store, this.#principal.tenant, this.run_id);
+    return this.#ports.keepAlive(replayRun(this.#ports, run, this.events()));
   }
 
   async turns(): Promise<readonly SessionTurn[]> {

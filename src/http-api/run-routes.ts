@@ -61,6 +61,13 @@ export const runRoutes: readonly ApiRoute[] = [
     about: "Shows the values that the calls of a run changed in the state, before and after",
   },
   {
+    verb: "run.replay",
+    method: "POST",
+    path: "/v1/runs/{run_id}/replay",
+    scope: "read",
+    about: "Calls the handlers of a run again that only compute, and compares the results with the record",
+  },
+  {
     verb: "run.turns",
     method: "GET",
     path: "/v1/runs/{run_id}/turns",

@@ -21,6 +21,7 @@ export function runHandlers(waits: RunWaits): Readonly<Record<string, ServerRout
     "run.events": handleHandler(async (handle, call) => answerOf(await eventsPage(handle, call))),
     "run.transcript": handleHandler(async (handle) => answerOf(await handle.transcript())),
     "run.changes": handleHandler(async (handle) => answerOf(await handle.changes())),
+    "run.replay": handleHandler(async (handle) => answerOf(await handle.replay())),
     "run.turns": handleHandler(async (handle) => answerOf(await handle.turns())),
     "run.blob": handleHandler(async (handle, { input }) => {
       const bytes = await handle.blob({ blob: input.blob, bytes: input.bytes } as Parameters<RunHandle["blob"]>[0]);

@@ -160,6 +160,7 @@ export const samples: Readonly<
   }),
   "run.transcript": onHandle((run) => run.transcript()),
   "run.changes": onHandle((run) => run.changes()),
+  "run.replay": onHandle((run) => run.replay()),
   "run.turns": onHandle((run) => run.turns()),
   "run.blob": onRun(
     "mail",

@@ -55,6 +55,7 @@ export const routeUses: Readonly<Record<string, (world: RouteWorld) => Promise<u
   },
   "run.transcript": async (world) => (await rested(world, "mail.lose")).transcript(),
   "run.changes": async (world) => (await rested(world, "note.write")).changes(),
+  "run.replay": async (world) => (await rested(world, "note.write")).replay(),
   "run.turns": async ({ agent }) => {
     const session = await agent.openRun({ session: "chat" });
     await session.recordModelCall(request, async () => ({ role: "assistant", content: "hi" }));

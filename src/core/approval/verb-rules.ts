@@ -64,6 +64,7 @@ export const verbRules = {
   "run.events": { ...readsRun, about: "read the events of a run" },
   "run.transcript": { ...readsRun, about: "read the transcript of a run" },
   "run.changes": { ...readsRun, about: "read the changes of state of a run" },
+  "run.replay": { ...readsRun, about: "replay a run" },
   "run.turns": { ...readsRun, about: "read the turns of a run" },
   "run.blob": { ...readsRun, about: "read bytes of an output" },
   "run.cancel": { ...changes(ownRuns, "cancel.requested"), about: "cancel a run" },

@@ -4,6 +4,7 @@ import type { TranscriptEntry } from "../../core/run/transcript.ts";
 import type { RunId, StepId } from "../../core/values/ids.ts";
 import type { BlobReference } from "../ports/plain-output.ts";
 import type { SessionTurn } from "./open-run-api.ts";
+import type { ReplayedStep } from "./replay-api.ts";
 import type { StepChange } from "./state-api.ts";
 
 /** The state of a run now, also while it still moves. */
@@ -62,6 +63,11 @@ export interface RunHandle {
   transcript(): Promise<readonly TranscriptEntry[]>;
   /** Returns the values that the calls of the run changed in the state, before and after each call. */
   changes(): Promise<readonly StepChange[]>;
+  /**
+   * Calls the handlers again that only compute (`pure`, and `writes` without resources): with the recorded input, time and
+   * random numbers, on the state that they read. Compares the results with the record, and writes nothing.
+   */
+  replay(): Promise<readonly ReplayedStep[]>;
   /**
    * Returns the messages, the model's answers and the calls of an open run in the order in which they were proposed, also
    * of the earlier runs of its session, as far as they are not erased. A run with a plan has none.

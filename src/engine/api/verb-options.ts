@@ -75,6 +75,7 @@ export const verbOptions: { readonly [Name in EngineVerb]: Readonly<Record<Optio
   "run.events": { after: true, follow: true, signal: true },
   "run.transcript": {},
   "run.changes": {},
+  "run.replay": {},
   "run.turns": {},
   "run.blob": { blob: true, bytes: true },
   "run.cancel": { reason: true },

@@ -37,7 +37,7 @@ export interface HandlerWork extends TimeLimit {
   /** Where the state of the call is. */
   readonly place: SnapshotPlace;
   /** Null: the engine has no slices. */
-  readonly state: AttemptState | null;
+  readonly state: HandlerState | null;
   /** Null: the tool changes no resource. */
   readonly captured: CapturedResources | null;
   /** False: the output is not checked against the output schema, because it is that of a compensation. */
@@ -47,6 +47,9 @@ export interface HandlerWork extends TimeLimit {
   /** The trace context that an observer gives. Null: it is derived from the trace id. */
   readonly traceparent: string | null;
 }
+
+/** The state as a handler uses it. */
+export type HandlerState = Pick<AttemptState, "slice" | "dispatch" | "snapshotSlices" | "reads">;
 
 /** A handler that runs, and the attempt that waits for it. */
 export interface RunningHandler {
@@ -269,7 +272,7 @@ function timeoutFault({ tool, timeoutMs, endsByDeadline }: HandlerWork): Fault {
   return fault("TOOL_TIMEOUT", `${tool.name} did not answer within ${timeoutMs} ms`);
 }
 
-function requireState(state: AttemptState | null): AttemptState {
+function requireState(state: HandlerState | null): HandlerState {
   if (state !== null) return state;
   throw new FaultError(fault("STATE_FORBIDDEN", "this engine has no slices; pass slices to createEngine"));
 }

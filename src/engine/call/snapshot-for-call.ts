@@ -14,7 +14,7 @@ export type SnapshotPlace = Pick<Run, "project" | "session">;
 interface SnapshotSource {
   readonly tool: Tool;
   readonly place: SnapshotPlace;
-  readonly state: AttemptState | null;
+  readonly state: Pick<AttemptState, "snapshotSlices" | "reads"> | null;
   readonly captured: CapturedResources | null;
 }
 

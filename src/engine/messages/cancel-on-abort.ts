@@ -32,6 +32,7 @@ export function cancelOnAbort(handle: RunHandle, signal: AbortSignal | undefined
     events: (options) => handle.events(options),
     transcript: () => handle.transcript(),
     changes: () => handle.changes(),
+    replay: () => handle.replay(),
     turns: () => handle.turns(),
     blob: (reference) => handle.blob(reference),
     cancel: (options) => handle.cancel(options),

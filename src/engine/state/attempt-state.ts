@@ -76,7 +76,7 @@ const NONE: readonly never[] = [];
 type DispatchedChange = { readonly event: string; readonly payload: Json } | { readonly set: ExpectedEffect };
 
 /** The event that every ended call dispatches, if a slice has a reducer for it. */
-const TOOL_INVOKED = "tool.invoked";
+export const TOOL_INVOKED = "tool.invoked";
 
 /**
  * The state that one attempt works on: a draft of its project's state, private until the attempt succeeds. `fact` rebases
