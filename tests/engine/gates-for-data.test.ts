@@ -93,6 +93,25 @@ describe.each(storeKinds)("a call that lacks values, on $name", ({ newFixture })
     expect(refused.message).not.toContain("transcript");
   });
 
+  it("is asked for it as a call of a session and as an errand, too", async () => {
+    const { tool, calls } = applying();
+    const plans = scriptedTool("prepare", ({ context }) => context.errand("apply", { program: "errand" }) ?? {}, {
+      effect: "writes",
+    });
+    const engine = await newFixture().open({ tools: [tool, plans.tool] });
+    const session = await engine.openRun({ principal: botAgent, session: "s" });
+    const call = { id: "c1", tool: "apply", input: { program: "session" } };
+    const held = await session.callTool(call);
+    expect(held).toMatchObject({ status: "held", gate: { asks_for: [{ path: "/transcript" }] } });
+    if (held.status !== "held") throw new Error("the call is not held");
+    await supply(engine, held.gate.gate_id, { "/transcript": "of the session" });
+    expect(await session.callTool(call)).toMatchObject({ status: "succeeded", output: { sent: "of the session" } });
+    const { run, gate } = await asked(engine, { steps: [{ step_id: "p", name: "prepare", payload: {} }] });
+    await supply(engine, gate, { "/transcript": "of the errand" });
+    expect((await run.result()).status).toBe("completed");
+    expect(calls.map((each) => each.input.program)).toEqual(["session", "errand"]);
+  });
+
   it("is asked for what its plan names, too", async () => {
     const { tool, calls } = scriptedTool("note", () => ({}), { effect: "writes" });
     const engine = await newFixture().open({ tools: [tool] });

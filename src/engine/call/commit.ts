@@ -163,6 +163,7 @@ function makeErrand(
     effect: tool === null ? "pure" : (tool?.effect ?? "acts"),
     policy_tags: tool?.tags ?? NONE,
     cache_policy: tool?.cache ?? "never",
+    ...(tool != null && { asks_for: tool.asksFor }),
     on_failure: "skip",
     on_rejected: "continue",
   });

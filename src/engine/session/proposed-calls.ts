@@ -93,6 +93,7 @@ export function proposedCalls(
       effect: tool?.effect ?? "acts",
       policy_tags: tool?.tags ?? [],
       cache_policy: tool?.cache ?? "never",
+      ...(tool !== undefined && { asks_for: tool.asksFor }),
     });
     const earlier = findCallStep(run, name) ?? made.get(key);
     made.set(key, earlier ?? { spec });
