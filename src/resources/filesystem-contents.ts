@@ -14,7 +14,10 @@ interface FilesystemContents {
   readonly files: Readonly<Record<string, string>>;
   /** The bytes of each content in base64. */
   readonly blobs: Readonly<Record<string, string>>;
-  /** Paths that exist and are not contained: links, protected and excluded names. A load leaves them as they are. */
+  /**
+   * Paths that exist and are not contained: links, protected and excluded names, and a path that no JSON object can have
+   * as a key. A load leaves them as they are.
+   */
   readonly omitted: readonly string[];
 }
 
@@ -77,7 +80,8 @@ async function listTree(handle: Filesystem, rules: ContentsRules): Promise<Liste
 
 function isOmitted(path: string, name: string, kind: FileEntry["kind"], rules: ContentsRules): boolean {
   const isKept = kind === "file" || kind === "directory";
-  return !isKept || rules.exclude.includes(name) || !isWritablePath(path, rules.limits, rules.protect);
+  const isOutside = rules.exclude.includes(name) || !isWritablePath(path, rules.limits, rules.protect);
+  return !isKept || isOutside || path === "__proto__";
 }
 
 function contentsProblem(contents: Json, rules: ContentsRules): string | null {

@@ -176,6 +176,25 @@ describe.each(storeKinds)("a composite snapshot, on $name", ({ newFixture }) => 
     expect(snapshotsEquivalent(taken as Snapshot, copy)).toBe(true);
   });
 
+  it("leaves a file alone whose name no JSON object can have as a key", async () => {
+    const files = new MemoryFilesystem();
+    const named = scriptedTool(
+      "named",
+      async ({ context }) => {
+        await context.resource<Filesystem>("files").write("__proto__", "kept");
+        return {};
+      },
+      { effect: "writes", resources: { files: "handle" } },
+    );
+    const engine = await newFixture().open({ ...options(files), tools: [write.tool, named.tool] });
+    await engine.call("named", {}, at);
+    const before = await files.digest();
+    const snapshot = copied(await engine.checkpoints.take({ ...at, contents: true }));
+    expect(snapshot.resources.files?.contents).toMatchObject({ files: {}, omitted: ["__proto__"] });
+    await engine.checkpoints.load(snapshot, at);
+    expect(await files.digest()).toBe(before);
+  });
+
   it("is refused on the record, and changes nothing, if it is not what it was", async () => {
     const files = new MemoryFilesystem();
     const engine = await newFixture().open(options(files));
