@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Access, Capture } from "../src/core/ports/resource.ts";
-import { HostFilesystem } from "../src/resources/host/host-filesystem-resource.ts";
+import { HostFilesystem } from "../src/resources/host/host-filesystem.ts";
 import { MemoryFilesystem } from "../src/resources/memory/memory-filesystem.ts";
 import { type Measurement, type MeasurementOrder, measurePair } from "./measurement.ts";
 import { sampleMedian } from "./samples.ts";

@@ -14,7 +14,7 @@ export interface PlantedSqliteBug {
 }
 
 const registry = "store/sqlite/worker-registry.js";
-const leases = "store/sqlite/leases.js";
+const leases = "store/sqlite/sqlite-leases.js";
 const statements = "store/sqlite/statements.js";
 
 /** Guard: a tool is only called under a lease that was confirmed recently. */

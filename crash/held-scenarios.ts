@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Filesystem } from "../src/resources/filesystem-handle.ts";
-import { HostFilesystem } from "../src/resources/host/host-filesystem-resource.ts";
+import { HostFilesystem } from "../src/resources/host/host-filesystem.ts";
 import { defineTool } from "../src/schema/define-tool.ts";
 import { type HeldRequest, requestedEventTypes, requestWithApproval } from "./held-request.ts";
 import { cheapSchema, personAna, type Scenario, type ScenarioRun, type ScenarioWorld } from "./scenario.ts";

@@ -55,7 +55,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     bug: "a send marker is never found",
-    patches: [{ file: "store/sqlite/leases.js", from: `return "yes";`, to: `return "no";` }],
+    patches: [{ file: "store/sqlite/sqlite-leases.js", from: `return "yes";`, to: `return "no";` }],
     cell: opaqueAt("tool.sent"),
     found: "twice",
   },
@@ -199,7 +199,7 @@ export const powerCutMutants: readonly Mutant[] = [
   },
   {
     bug: "a missing marker counts as proof under another boot",
-    patches: [{ file: "store/sqlite/leases.js", from: "startedUnder !== boot", to: "false" }],
+    patches: [{ file: "store/sqlite/sqlite-leases.js", from: "startedUnder !== boot", to: "false" }],
     cell: powerCutAt("opaque", "tool.after"),
     found: "twice",
   },

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Resource } from "../src/core/ports/resource.ts";
 import { FaultError, fault } from "../src/core/values/fault.ts";
 import type { Filesystem } from "../src/resources/filesystem-handle.ts";
-import { HostFilesystem } from "../src/resources/host/host-filesystem-resource.ts";
+import { HostFilesystem } from "../src/resources/host/host-filesystem.ts";
 import { defineSlice } from "../src/schema/define-slice.ts";
 import { defineTool } from "../src/schema/define-tool.ts";
 import { agentPrincipal, cheapSchema, type Scenario, type ScenarioRun, type ScenarioWorld } from "./scenario.ts";

@@ -6,7 +6,7 @@ import type { Tool, ToolContext } from "../src/core/tool/tool.ts";
 import { FaultError, fault } from "../src/core/values/fault.ts";
 import type { Json } from "../src/core/values/json.ts";
 import type { Filesystem } from "../src/resources/filesystem-handle.ts";
-import { HostFilesystem } from "../src/resources/host/host-filesystem-resource.ts";
+import { HostFilesystem } from "../src/resources/host/host-filesystem.ts";
 import { defineSlice } from "../src/schema/define-slice.ts";
 import { defineTool } from "../src/schema/define-tool.ts";
 import { agentPrincipal, personAna, type ScenarioRun, type ScenarioStart, type ScenarioWorld } from "./scenario.ts";

@@ -4,7 +4,7 @@ import type { Resource } from "../src/core/ports/resource.ts";
 import type { Tool } from "../src/core/tool/tool.ts";
 import { FaultError, fault } from "../src/core/values/fault.ts";
 import type { Filesystem } from "../src/resources/filesystem-handle.ts";
-import { HostFilesystem } from "../src/resources/host/host-filesystem-resource.ts";
+import { HostFilesystem } from "../src/resources/host/host-filesystem.ts";
 import { defineTool } from "../src/schema/define-tool.ts";
 import { personAna, type Scenario, type ScenarioRun, type ScenarioWorld } from "./scenario.ts";
 

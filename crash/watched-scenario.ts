@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Resource } from "../src/core/ports/resource.ts";
 import type { Tool } from "../src/core/tool/tool.ts";
-import { HostFilesystem } from "../src/resources/host/host-filesystem-resource.ts";
+import { HostFilesystem } from "../src/resources/host/host-filesystem.ts";
 import { defineTool } from "../src/schema/define-tool.ts";
 import { personAna, type Scenario, type ScenarioRun, type ScenarioWorld } from "./scenario.ts";
 import { readWorldEntries } from "./world-log.ts";

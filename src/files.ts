@@ -23,7 +23,7 @@ export type {
   WriteOptions,
 } from "./resources/filesystem-handle.ts";
 export type { Disk } from "./resources/host/disk.ts";
-export { HostFilesystem } from "./resources/host/host-filesystem-resource.ts";
+export { HostFilesystem } from "./resources/host/host-filesystem.ts";
 export type { HostFilesystemOptions } from "./resources/host/working-tree.ts";
 export { MemoryFilesystem, type MemoryFilesystemOptions } from "./resources/memory/memory-filesystem.ts";
 export { type SnapshotableOptions, snapshotable } from "./resources/snapshotable/snapshotable.ts";

@@ -48,7 +48,7 @@ export type { Provenance } from "./core/event/provenance.ts";
 export type { RefusedGateDecision } from "./core/event/refused-gate-decision.ts";
 export type { ReplanCause, ReplanTerms, RunReplanned } from "./core/event/replan.ts";
 export type { ReuseSource } from "./core/event/reuse-source.ts";
-export type { RollbackCause, RunRollingBack } from "./core/event/rollback.ts";
+export type { RollbackCause, RunRollingBack } from "./core/event/run-rolling-back.ts";
 export type { RulesChange, RunRules } from "./core/event/run-rules.ts";
 export type {
   AgentCause,
@@ -281,11 +281,11 @@ export {
   type NotDoneError,
   notDone,
 } from "./core/values/fault.ts";
+export type { HeldIn } from "./core/values/held-in.ts";
 export type { Digest, EffectKey, Epoch, GateId, Instant, RunId, StepId, Tenant, WorkerId } from "./core/values/ids.ts";
 export type { Json, JsonObject } from "./core/values/json.ts";
 export type { TextForm } from "./core/values/normalize-text.ts";
 export type { PeerPackage } from "./core/values/peer-package.ts";
-export type { Requested } from "./core/values/requested.ts";
 export type { ActReport } from "./engine/api/act-report.ts";
 export type {
   DailySpending,

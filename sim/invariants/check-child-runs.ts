@@ -1,6 +1,6 @@
 import type { Notice } from "../../src/core/event/event.ts";
 import { signalRequestKey } from "../../src/core/evolve/event-rows.ts";
-import { childEndSignal } from "../../src/core/run/child-run.ts";
+import { childEndSignal } from "../../src/core/run/child-run-notices.ts";
 import type { Run, Step } from "../../src/core/run/run.ts";
 import type { RunId, StepId } from "../../src/core/values/ids.ts";
 import { childRunId } from "../../src/engine/call/child-run-port.ts";

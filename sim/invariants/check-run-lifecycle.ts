@@ -1,5 +1,5 @@
 import type { Event } from "../../src/core/event/event.ts";
-import { awaitedChildRun } from "../../src/core/run/child-run.ts";
+import { awaitedChildRun } from "../../src/core/run/child-run-notices.ts";
 import type { Run, Step } from "../../src/core/run/run.ts";
 import { runDueAt } from "../../src/core/run/run-wakeups.ts";
 import { workerRequirements } from "../../src/core/run/worker-requirements.ts";

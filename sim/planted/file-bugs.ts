@@ -1,7 +1,7 @@
 import type { PlantedBug } from "./plant-bug.ts";
 
 const registry = "store/sqlite/worker-registry.js";
-const leases = "store/sqlite/leases.js";
+const leases = "store/sqlite/sqlite-leases.js";
 const statements = "store/sqlite/statements.js";
 
 /** A missing lock file counts as the death of its worker. */

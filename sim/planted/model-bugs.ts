@@ -39,21 +39,21 @@ export const modelBugs: readonly PlantedBug[] = [
   {
     name: "an act after a branch is not held",
     simulation,
-    file: "policy/guards/fork-acts-guard.js",
+    file: "policy/guards/repeated-act-guard.js",
     find: "forkReason(run, step) ?? (isKnownOther ? null : branchReason(run, step))",
     replace: "forkReason(run, step)",
   },
   {
     name: "a branch forgets the acts that answered its calls",
     simulation,
-    file: "core/run/left-acts.js",
+    file: "core/run/branch-acts.js",
     find: "reused === null ? step : findStep(run, reused)",
     replace: "step",
   },
   {
     name: "a branch knows only the acts that have ended",
     simulation,
-    file: "core/run/left-acts.js",
+    file: "core/run/branch-acts.js",
     find: "return act !== null && !didNothing.includes(act.state);",
     replace: 'return act !== null && act.state === "committed";',
   },
@@ -102,7 +102,7 @@ export const modelBugs: readonly PlantedBug[] = [
   {
     name: "the acts of a sub-agent that a branch leaves hold nothing",
     simulation,
-    file: "core/run/left-acts.js",
+    file: "core/run/branch-acts.js",
     find: "if (mayHaveActed(step) && !isUndoStep(step))",
     replace: "if (false)",
   },
@@ -132,7 +132,7 @@ export const modelBugs: readonly PlantedBug[] = [
     find: "if (act.answers !== null && calls.has(act.answers))",
     replace: "if (false)",
     also: {
-      file: "core/run/left-acts.js",
+      file: "core/run/branch-acts.js",
       find: "if (answers !== null || act.branch",
       replace: "if (act.branch",
     },

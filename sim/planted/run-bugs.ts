@@ -154,7 +154,7 @@ export const runBugs: readonly PlantedBug[] = [
   {
     name: "an act that was superseded elsewhere cannot be settled",
     file: "engine/journal/commands-after-refusal.js",
-    find: "const command = findSuperseded(run, batch, landing, clock.now());",
+    find: "const command = findSupersededAct(run, batch, landing, clock.now());",
     replace: "const command = null;",
   },
   {

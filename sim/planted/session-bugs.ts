@@ -15,7 +15,7 @@ export const sessionBugs: readonly PlantedBug[] = [
   {
     name: "any token ends a call",
     simulation: "sessions",
-    file: "engine/session/end-call.js",
+    file: "engine/session/end-host-call.js",
     find: "if (step?.external?.token !== digest || step.external.attempt !== attempt)",
     replace: "if (step?.external == null)",
   },

@@ -1,5 +1,5 @@
 import type { GlobalOptions } from "./invocation.ts";
-import { type ProgramHost, shellQuoted } from "./program-host.ts";
+import { type ProgramProcess, shellQuoted } from "./program-process.ts";
 import { shownAddress } from "./store-address.ts";
 
 /** Makes a command line that a person can paste into a shell. */
@@ -7,7 +7,7 @@ export type CommandLine = (...words: readonly string[]) => string;
 
 /** Returns a function that makes command lines for the same config, store, tenant and roles. */
 export function commandToPaste(
-  { self }: Pick<ProgramHost, "self">,
+  { self }: Pick<ProgramProcess, "self">,
   { config, store, server, tenant, role = [] }: GlobalOptions,
 ): CommandLine {
   const shown = store === undefined ? undefined : shownAddress(store);

@@ -1,5 +1,5 @@
 import type { CrashWindowResult } from "../testing/crashtest/run-crash-window.ts";
-import { line, type TextLine, tableLines } from "./text-line.ts";
+import { line, type SafeLine, tableLines } from "./safe-line.ts";
 import type { TextStyle } from "./text-style.ts";
 
 /** Returns a function that makes command lines for one store. */
@@ -10,7 +10,7 @@ export function crashTestLines(
   rows: readonly CrashWindowResult[],
   commandLineFor: CommandLineFor,
   { green, red }: TextStyle,
-): readonly TextLine[] {
+): readonly SafeLine[] {
   const heads = [line`killed at`, line`effects`, line`record`, line`verdict`];
   const cells = rows.map(({ window, effects, record, verdict, note }) => [
     line`${window}`,
@@ -24,7 +24,7 @@ export function crashTestLines(
 }
 
 /** A later effect may contradict the record, so nothing is proven before all windows are settled. */
-function summary(rows: readonly CrashWindowResult[]): TextLine {
+function summary(rows: readonly CrashWindowResult[]): SafeLine {
   const early = rows.filter(({ settled }) => !settled).map(({ window }) => window);
   return early.length === 0
     ? line`no effect happened twice, and the record is true in every window`
@@ -32,7 +32,7 @@ function summary(rows: readonly CrashWindowResult[]): TextLine {
 }
 
 /** Describes the contradiction of a window and how to inspect it. */
-function inspectLines(row: CrashWindowResult, commandLineFor: CommandLineFor): readonly TextLine[] {
+function inspectLines(row: CrashWindowResult, commandLineFor: CommandLineFor): readonly SafeLine[] {
   const { window, verdict, effects, record, run_id, store } = row;
   if (store === null) return [];
   const count = effects === 0 ? "no effect" : effects === 1 ? "one effect" : `${effects} effects`;

@@ -4,7 +4,7 @@ import type { ExitCode } from "./exit-code.ts";
 import { votesText } from "./gate-text.ts";
 import type { GlobalOptions, Invocation } from "./invocation.ts";
 import { continuationLines } from "./run-advice.ts";
-import { line } from "./text-line.ts";
+import { line } from "./safe-line.ts";
 import { type OpenedEngine, withEngine } from "./with-engine.ts";
 
 /** The options that `approve` and `reject` share. */

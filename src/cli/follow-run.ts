@@ -4,8 +4,8 @@ import type { GateView, RunHandle } from "../engine/api/engine-api.ts";
 import { eventLine } from "./event-text.ts";
 import { gateLines } from "./gate-text.ts";
 import type { Invocation } from "./invocation.ts";
+import { line } from "./safe-line.ts";
 import type { Terminal } from "./terminal.ts";
-import { line } from "./text-line.ts";
 import type { OpenedEngine } from "./with-engine.ts";
 
 export interface FollowOptions {

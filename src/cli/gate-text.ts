@@ -3,15 +3,15 @@ import type { OpenGate } from "../core/run/gate-details.ts";
 import type { Json } from "../core/values/json.ts";
 import type { UnreadableGate } from "../engine/api/engine-api.ts";
 import type { CommandLine } from "./command-to-paste.ts";
+import { jsonLines, line, type SafeLine, shortValue } from "./safe-line.ts";
 import { spentLines } from "./spent-text.ts";
-import { jsonLines, line, shortValue, type TextLine } from "./text-line.ts";
 import type { TextStyle } from "./text-style.ts";
 import { timeText } from "./time-text.ts";
 
 type ShownGate = OpenGate & { readonly requester?: string | null; readonly run_id?: string };
 
 /** Prints the held call in full, and the commands that decide it. */
-export function gateLines(gate: ShownGate, commandLine: CommandLine, style: TextStyle): readonly TextLine[] {
+export function gateLines(gate: ShownGate, commandLine: CommandLine, style: TextStyle): readonly SafeLine[] {
   return [
     line``,
     line`${gateHeading(gate)} asks to call ${line`${gate.tool}`.painted(style.bold)} (${gatePlace(gate)}) with`,
@@ -32,7 +32,7 @@ function gatePlace({ step_id, run_id }: Pick<ShownGate, "step_id" | "run_id">): 
   return `step ${step_id}${run_id === undefined ? "" : ` of ${run_id}`}`;
 }
 
-function askedLines({ asks_for = [] }: OpenGate): readonly TextLine[] {
+function askedLines({ asks_for = [] }: OpenGate): readonly SafeLine[] {
   return asks_for.map(({ path, what }) => line`  supply ${path}: ${what}`);
 }
 
@@ -55,7 +55,7 @@ export function votesText({ demand, votes }: Pick<OpenGate, "demand" | "votes">)
 }
 
 /** Returns the estimated cost, and whether the call can be undone. */
-function estimateLines({ estimate, reversible, covers }: OpenGate): readonly TextLine[] {
+function estimateLines({ estimate, reversible, covers }: OpenGate): readonly SafeLine[] {
   const { usd_micros = 0, credits = 0, tokens_in = 0, tokens_out = 0 } = estimate ?? {};
   const [cost] = spentLines({ usd_micros, credits, tokens_in, tokens_out }).map((cost) => line`  estimate: ${cost}`);
   const how = covers === undefined ? "can be undone" : "can be undone, and is undone if the plan aborts";
@@ -64,7 +64,7 @@ function estimateLines({ estimate, reversible, covers }: OpenGate): readonly Tex
 }
 
 /** Returns the known effects of the call, and why an approval is needed again. */
-function previewLines({ preview, stale, caution }: OpenGate): readonly TextLine[] {
+function previewLines({ preview, stale, caution }: OpenGate): readonly SafeLine[] {
   const again = [
     ...(stale === undefined ? [] : [line`  needs approval again: ${stale.message}`]),
     ...(caution === undefined ? [] : [line`  caution: ${caution}`]),
@@ -80,7 +80,7 @@ function previewLines({ preview, stale, caution }: OpenGate): readonly TextLine[
 }
 
 /** Describes a held call whose input cannot be read, so that it should not be decided. */
-export function hiddenGateLines(gate: UnreadableGate, commandLine: CommandLine): readonly TextLine[] {
+export function hiddenGateLines(gate: UnreadableGate, commandLine: CommandLine): readonly SafeLine[] {
   const { tool, run_id, fault } = gate;
   return [
     line``,

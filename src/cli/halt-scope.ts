@@ -1,6 +1,6 @@
 import type { Halt } from "../core/store/tables.ts";
 import type { PrincipalInput } from "../engine/api/principal-input.ts";
-import { line, type TextLine, tableLines } from "./text-line.ts";
+import { line, type SafeLine, tableLines } from "./safe-line.ts";
 import type { TextStyle } from "./text-style.ts";
 import { timeText } from "./time-text.ts";
 
@@ -21,7 +21,7 @@ export function haltArguments({ run, everything }: HaltScopeArguments): readonly
   return [...(run === undefined ? [] : [run]), ...(everything ? ["--everything"] : [])];
 }
 
-export function haltLines(halts: readonly Halt[], style: TextStyle): readonly TextLine[] {
+export function haltLines(halts: readonly Halt[], style: TextStyle): readonly SafeLine[] {
   return tableLines(
     halts.map(({ over, by, at, reason }) => [
       line`halted: ${over}`,

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError } from "commander";
 import { FaultError, fault } from "../core/values/fault.ts";
 import type { ExitCode } from "./exit-code.ts";
-import type { ProgramHost } from "./program-host.ts";
+import type { ProgramProcess } from "./program-process.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The options that every command takes. */
@@ -19,11 +19,11 @@ export type CommandAction<Options> = (args: readonly string[], options: Options 
 
 /** One call of the program: its host, its terminal and its exit code. */
 export class Invocation {
-  readonly host: ProgramHost;
+  readonly host: ProgramProcess;
   readonly terminal: Terminal;
   exit: ExitCode = 0;
 
-  constructor(host: ProgramHost, terminal: Terminal) {
+  constructor(host: ProgramProcess, terminal: Terminal) {
     this.host = host;
     this.terminal = terminal;
   }

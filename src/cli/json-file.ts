@@ -5,13 +5,13 @@ import { parseStrictJson } from "../core/json/strict-json.ts";
 import { planLimits } from "../core/plan/plan.ts";
 import { type FaultCode, FaultError, fault } from "../core/values/fault.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/values/json.ts";
-import type { ProgramHost } from "./program-host.ts";
+import type { ProgramProcess } from "./program-process.ts";
 
 /** Larger than the limit of the content, because a formatted file contains spaces. */
 const fileBytesMax = 4 * planLimits.bytes;
 
 /** Reads a plan strictly: a duplicate key and a number that would lose precision are refused. The path - is stdin. */
-export async function readPlanFile(path: string, { cwd, stdin }: Pick<ProgramHost, "cwd" | "stdin">): Promise<Json> {
+export async function readPlanFile(path: string, { cwd, stdin }: Pick<ProgramProcess, "cwd" | "stdin">): Promise<Json> {
   if (path === "-") return parseJsonText(await readStream(stdin, "PLAN_INVALID"), "PLAN_INVALID", "stdin");
   return parseJsonText(await readText(resolve(cwd, path), "PLAN_INVALID"), "PLAN_INVALID", path);
 }

@@ -1,11 +1,11 @@
 import type { MigrationProgress } from "../store/sqlite/migrate-file.ts";
-import { line, type TextLine } from "./text-line.ts";
+import { line, type SafeLine } from "./safe-line.ts";
 
 /** How often the time that is left is printed. */
 const noteMs = 5000;
 
 /** Makes a function that returns the line to print after a piece of a migration, or null for none. */
-export function migrationProgressLines(stopwatch: () => number): (progress: MigrationProgress) => TextLine | null {
+export function migrationProgressLines(stopwatch: () => number): (progress: MigrationProgress) => SafeLine | null {
   const started = stopwatch();
   let next = started;
   return ({ moved, total }) => {

@@ -3,11 +3,11 @@ import { writVersion } from "../core/values/writ-version.ts";
 import { type ExitCode, exitCodeOfFault, exitCodes } from "./exit-code.ts";
 import { faultFromError } from "./fault-from-error.ts";
 import { addValue, helpExample, Invocation } from "./invocation.ts";
-import type { ProgramHost } from "./program-host.ts";
+import type { ProgramProcess } from "./program-process.ts";
 import { Terminal } from "./terminal.ts";
 
 /** Runs one command line and returns its exit code. Never throws: every error is printed, as text or as JSON. */
-export async function runCommandLine(host: ProgramHost): Promise<ExitCode> {
+export async function runCommandLine(host: ProgramProcess): Promise<ExitCode> {
   // Read before parsing, because an error of the parser must also be printed as JSON if --json is given.
   const terminal = new Terminal(host, hasFlag(host, "--json"));
   const invocation = new Invocation(host, terminal);
@@ -21,7 +21,7 @@ export async function runCommandLine(host: ProgramHost): Promise<ExitCode> {
   }
 }
 
-function hasFlag({ args }: ProgramHost, flag: string): boolean {
+function hasFlag({ args }: ProgramProcess, flag: string): boolean {
   const end = args.indexOf("--");
   return args.slice(0, end < 0 ? args.length : end).includes(flag);
 }
@@ -84,7 +84,7 @@ const aliases: Readonly<Record<string, string>> = { deny: "reject", go: "lift" }
 const optionsWithValue: readonly string[] = ["--config", "--store", "--server", "--as", "--role", "--tenant"];
 
 /** Returns the name of the command that the arguments call, or null if they call none that is known. */
-function calledCommand({ args }: ProgramHost): string | null {
+function calledCommand({ args }: ProgramProcess): string | null {
   const at = args.findIndex((arg, index) => !arg.startsWith("-") && !optionsWithValue.includes(args[index - 1] ?? ""));
   const name = args[at] ?? "";
   const named = aliases[name] ?? name;

@@ -4,16 +4,16 @@ import type { Store } from "../core/store/store.ts";
 import type { Engine } from "../engine/api/engine-api.ts";
 import { commandToPaste } from "./command-to-paste.ts";
 import { type GlobalOptions, invalidInput } from "./invocation.ts";
-import type { ProgramHost } from "./program-host.ts";
+import type { ProgramProcess } from "./program-process.ts";
 
 /** Returns the address of the server that the command line or the environment names, or null for a local store. */
-export function serverAddress({ server, store, config }: GlobalOptions, { env }: ProgramHost): string | null {
+export function serverAddress({ server, store, config }: GlobalOptions, { env }: ProgramProcess): string | null {
   if (server !== undefined) return server;
   return store === undefined && config === undefined ? (env.WRIT_SERVER ?? null) : null;
 }
 
 /** Opens the engine of a server. The credential says who sends the requests, so no option does. */
-export async function openRemoteEngine(url: string, options: GlobalOptions, host: ProgramHost) {
+export async function openRemoteEngine(url: string, options: GlobalOptions, host: ProgramProcess) {
   for (const name of ["store", "config", "as", "role", "tenant"] as const)
     if (options[name] !== undefined)
       throw invalidInput(
@@ -47,7 +47,7 @@ export async function openRemoteEngine(url: string, options: GlobalOptions, host
 }
 
 /** Returns the token from the environment: its text, or the file that has it. */
-function readToken({ env, cwd }: ProgramHost): string {
+function readToken({ env, cwd }: ProgramProcess): string {
   const { WRIT_TOKEN: token, WRIT_TOKEN_FILE: file } = env;
   if (token !== undefined) return token;
   if (file === undefined)

@@ -4,8 +4,8 @@ import type { Tool } from "../core/tool/tool.ts";
 import type { CommandLine } from "./command-to-paste.ts";
 import { exampleToolOutput } from "./example-tool-output.ts";
 import type { AdviceFacts } from "./load-advice-facts.ts";
+import { line, type SafeLine } from "./safe-line.ts";
 import { shortDigest } from "./short-digest.ts";
-import { line, type TextLine } from "./text-line.ts";
 import type { TextStyle } from "./text-style.ts";
 import { timeText } from "./time-text.ts";
 
@@ -32,7 +32,7 @@ export function adviceLines(
   facts: AdviceFacts,
   context: AdviceContext,
   style: TextStyle,
-): readonly TextLine[] {
+): readonly SafeLine[] {
   const { run_id, blocked_on, next, executing, poison, restored, rules_missing, final } = result;
   const { commandLine } = context;
   if (restored !== undefined) return restoredLines(run_id, restored, commandLine, style);
@@ -58,7 +58,7 @@ function blockedLines(
   facts: AdviceFacts,
   context: AdviceContext,
   style: TextStyle,
-): readonly TextLine[] {
+): readonly SafeLine[] {
   const { step_id, reason_code, halt, signal } = blocked;
   const { commandLine, adminRole } = context;
   switch (reason_code) {
@@ -111,7 +111,7 @@ function rulesElsewhereLines(
   { step_id, workers }: BlockedStep,
   run_id: string,
   commandLine: CommandLine,
-): readonly TextLine[] {
+): readonly SafeLine[] {
   const { with_needs = [], with_rules = [] } = workers ?? {};
   return [
     line``,
@@ -129,7 +129,7 @@ function rulesMissingLines(
   run_id: string,
   { from, to }: NonNullable<RunResult["rules_missing"]>,
   commandLine: CommandLine,
-): readonly TextLine[] {
+): readonly SafeLine[] {
   return [
     line``,
     line`Parked: the rules of the run are pinned (${shortDigest(from)}), and no live worker has them; one has ${shortDigest(to)}.`,
@@ -147,7 +147,7 @@ function doubtLines(
   context: AdviceContext,
   style: TextStyle,
   resolve: CommandLine,
-): readonly TextLine[] {
+): readonly SafeLine[] {
   const { tool: name = "", undoes = false, verifies = false } = facts.steps.get(step_id) ?? {};
   const tool = context.tool(name);
   const canUndo = !undoes && tool?.compensate != null && tool.safeIfAbsent;
@@ -184,7 +184,7 @@ function outputNote(tool: Tool | undefined): string {
 }
 
 /** Says what `--happened` does without the tool, which alone can check an output. */
-function unknownToolLines(step_id: string, tool: string): readonly TextLine[] {
+function unknownToolLines(step_id: string, tool: string): readonly SafeLine[] {
   return [
     line`    This command line does not know ${tool}, so it cannot check an output: ${step_id} then`,
     line`    fails, until you give --output with a --config that has ${tool}.`,
@@ -196,7 +196,7 @@ function unusableOutputLines(
   { run_id, steps }: ShownResult,
   facts: AdviceFacts,
   { commandLine, tool }: AdviceContext,
-): readonly TextLine[] {
+): readonly SafeLine[] {
   return Object.entries(steps).flatMap(([step_id, { state, fault }]) => {
     const known = tool(facts.steps.get(step_id)?.tool ?? "");
     const isUnusable = state === "failed_final" && fault?.code === "SCHEMA_VALIDATION_FAILED";
@@ -215,7 +215,7 @@ function poisonLines(
   { takeovers }: NonNullable<RunResult["poison"]>,
   commandLine: CommandLine,
   style: TextStyle,
-): readonly TextLine[] {
+): readonly SafeLine[] {
   return [
     line``,
     line`Parked: several workers in a row lost the run, and it made no progress.`,
@@ -235,7 +235,7 @@ function restoredLines(
   { backup_at }: BackupRestore,
   commandLine: CommandLine,
   style: TextStyle,
-): readonly TextLine[] {
+): readonly SafeLine[] {
   const which = backup_at === null ? "a backup" : `a backup of ${timeText(backup_at, style)}`;
   return [
     line``,
@@ -256,7 +256,7 @@ export function continuationLines(
   executing: boolean | null,
   run: string,
   { commandLine, canExecute }: Pick<AdviceContext, "commandLine" | "canExecute">,
-): readonly TextLine[] {
+): readonly SafeLine[] {
   if (executing === true) return [line`The process that executes this store continues the run.`];
   const reason =
     executing === false

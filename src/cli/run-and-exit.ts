@@ -1,7 +1,7 @@
 import { writeSync } from "node:fs";
 import { escapeControls } from "./escape-controls.ts";
 import { runCommandLine } from "./program.ts";
-import { processHost } from "./program-host.ts";
+import { processHost } from "./program-process.ts";
 
 /** Runs the command line of this process, and ends the process. */
 export async function runAndExit(): Promise<void> {

@@ -5,9 +5,9 @@ import { colouredState } from "./coloured-state.ts";
 import { gateLines } from "./gate-text.ts";
 import type { AdviceFacts } from "./load-advice-facts.ts";
 import { type AdviceContext, adviceLines, type ShownResult } from "./run-advice.ts";
+import { line, type SafeLine, shortValue, tableLines } from "./safe-line.ts";
 import { simulationLines } from "./simulation-text.ts";
 import { spentLines } from "./spent-text.ts";
-import { line, shortValue, type TextLine, tableLines } from "./text-line.ts";
 import type { TextStyle } from "./text-style.ts";
 import { timeText } from "./time-text.ts";
 
@@ -17,7 +17,7 @@ export function runResultLines(
   facts: AdviceFacts,
   context: AdviceContext,
   style: TextStyle,
-): readonly TextLine[] {
+): readonly SafeLine[] {
   const status = result.poison === undefined ? statusText(result) : "poison";
   const blocked = new Map(result.blocked_on.map((block) => [block.step_id as string, block]));
   const steps = result.results.map((step) => [
@@ -39,7 +39,7 @@ export function runResultLines(
 }
 
 /** A refused plan has no steps that could show the fault. */
-function refusalLines({ refused, steps }: ShownResult): readonly TextLine[] {
+function refusalLines({ refused, steps }: ShownResult): readonly SafeLine[] {
   if (refused === undefined || Object.keys(steps).length > 0) return [];
   return [line`  ${refused.code}: ${refused.message}`];
 }
@@ -51,7 +51,7 @@ function statusText({ running, final, status, rejected, restored }: ShownResult)
   return final || status !== "partial" ? status : "waiting";
 }
 
-function stepText(step: StepResult, blocked: BlockedStep | undefined, style: TextStyle): TextLine {
+function stepText(step: StepResult, blocked: BlockedStep | undefined, style: TextStyle): SafeLine {
   if (step.state === "succeeded") {
     const { reused } = step;
     const from =

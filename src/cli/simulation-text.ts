@@ -2,11 +2,11 @@ import { demandText } from "../core/approval/approval-demand.ts";
 import type { CostEstimate } from "../core/limits/budget.ts";
 import type { SimulatedStep, Simulation } from "../engine/api/engine-api.ts";
 import { colouredState } from "./coloured-state.ts";
-import { line, shortValue, type TextLine, tableLines } from "./text-line.ts";
+import { line, type SafeLine, shortValue, tableLines } from "./safe-line.ts";
 import type { TextStyle } from "./text-style.ts";
 
 /** Returns what a plan would do. */
-export function simulationLines(simulation: Simulation, style: TextStyle): readonly TextLine[] {
+export function simulationLines(simulation: Simulation, style: TextStyle): readonly SafeLine[] {
   const { status, steps, acts, gates, changes } = simulation;
   const rows = Object.entries(steps).map(([id, step]) => [line`${id}`, line`${step.would}`, wouldText(step)]);
   const final = acts.filter(({ reversible }) => !reversible).map(({ step_id }) => step_id);
@@ -23,7 +23,7 @@ export function simulationLines(simulation: Simulation, style: TextStyle): reado
   ];
 }
 
-function costLines({ least, most }: Simulation["cost"]): readonly TextLine[] {
+function costLines({ least, most }: Simulation["cost"]): readonly SafeLine[] {
   if (most === null) return [line`the cost is unknown; at least ${amountsText(least)}`];
   const [from, to] = [amountsText(least), amountsText(most)];
   return to === "nothing" ? [] : [line`would cost ${from === to ? to : `${from} to ${to}`}`];
@@ -34,7 +34,7 @@ function amountsText(amounts: CostEstimate): string {
   return parts.join(", ") || "nothing";
 }
 
-function wouldText(step: SimulatedStep): TextLine {
+function wouldText(step: SimulatedStep): SafeLine {
   switch (step.would) {
     case "succeed":
       return shortValue(step.output);

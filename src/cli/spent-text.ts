@@ -1,5 +1,5 @@
 import type { RunSpending } from "../core/run/run.ts";
-import { line, type TextLine } from "./text-line.ts";
+import { line, type SafeLine } from "./safe-line.ts";
 
 /** Returns the amounts that were spent on one line, or no line if nothing was. */
 export function spentLines({
@@ -7,7 +7,7 @@ export function spentLines({
   credits,
   tokens_in,
   tokens_out,
-}: Omit<RunSpending, "attempts">): readonly TextLine[] {
+}: Omit<RunSpending, "attempts">): readonly SafeLine[] {
   const parts = Object.entries({ credits, tokens_in, tokens_out }).flatMap(([unit, amount]) =>
     amount === 0 ? [] : [`${amount} ${unit}`],
   );

@@ -2,18 +2,18 @@ import type { Reason } from "../core/json/problem-list.ts";
 import type { Fault, FaultCode } from "../core/values/fault.ts";
 import { isJsonObject, type Json } from "../core/values/json.ts";
 import { escapeControls } from "./escape-controls.ts";
-import type { ProgramHost } from "./program-host.ts";
-import { line, type TextLine } from "./text-line.ts";
+import type { ProgramProcess } from "./program-process.ts";
+import { line, type SafeLine } from "./safe-line.ts";
 import { type TextStyle, textStyle } from "./text-style.ts";
 
 /** The output of the program: lines for people, or one JSON document for programs. */
 export class Terminal {
   readonly json: boolean;
   readonly style: TextStyle;
-  readonly #host: ProgramHost;
+  readonly #host: ProgramProcess;
   readonly #write: (text: string) => void;
 
-  constructor(host: ProgramHost, json: boolean) {
+  constructor(host: ProgramProcess, json: boolean) {
     this.json = json;
     this.style = textStyle({ colors: supportsColors(host), host });
     this.#host = host;
@@ -34,7 +34,7 @@ export class Terminal {
   }
 
   /** Prints the result of the command, as JSON or as text. */
-  printResult(document: unknown, lines: () => readonly TextLine[]): void {
+  printResult(document: unknown, lines: () => readonly SafeLine[]): void {
     if (this.json) this.printJson(document);
     else this.print(...lines());
   }
@@ -44,12 +44,12 @@ export class Terminal {
     this.#write(`${escapeControls(JSON.stringify(value))}\n`);
   }
 
-  print(...lines: readonly TextLine[]): void {
+  print(...lines: readonly SafeLine[]): void {
     if (!this.json) for (const { text } of lines) this.#write(`${text}\n`);
   }
 
   /** Prints progress on stderr; it is not part of the result. */
-  note(...lines: readonly TextLine[]): void {
+  note(...lines: readonly SafeLine[]): void {
     if (!this.json) for (const { text } of lines) this.#host.stderr.write(`${text}\n`);
   }
 
@@ -72,7 +72,7 @@ export class Terminal {
   }
 }
 
-function supportsColors({ env, stdout, stderr }: ProgramHost): boolean {
+function supportsColors({ env, stdout, stderr }: ProgramProcess): boolean {
   return stdout.isTTY === true && stderr.isTTY === true && !env.NO_COLOR && env.TERM !== "dumb";
 }
 
@@ -80,7 +80,7 @@ function supportsColors({ env, stdout, stderr }: ProgramHost): boolean {
 export type ShownFault = Omit<Fault, "code"> & { readonly code: FaultCode | "INTERNAL" };
 
 /** Returns the message of a fault, with a line for each reason if there are several. */
-function faultLines({ code, message, detail }: ShownFault, { red }: TextStyle): readonly TextLine[] {
+function faultLines({ code, message, detail }: ShownFault, { red }: TextStyle): readonly SafeLine[] {
   const listed = reasonsFromDetail(detail).map(({ path, message: why }) => `${path || "/"}: ${why}`);
   const start = listed.length > 1 ? message.indexOf(listed.join("; ")) : -1;
   const heading = start < 0 ? message : message.slice(0, start).trimEnd();

@@ -12,8 +12,8 @@ import { faultFromError, hasFaultCode } from "./fault-from-error.ts";
 import { type GlobalOptions, type Invocation, invalidInput } from "./invocation.ts";
 import { openRemoteEngine, serverAddress } from "./remote-engine.ts";
 import type { AdviceContext } from "./run-advice.ts";
+import { line, type SafeLine } from "./safe-line.ts";
 import { isPostgres, storeAddress } from "./store-address.ts";
-import { line, type TextLine } from "./text-line.ts";
 
 const storeName = "writ.db";
 const tenantName = "default";
@@ -99,7 +99,7 @@ async function openEngine({ host }: Invocation, options: GlobalOptions, opening:
 }
 
 /** Says how the gate of a held command is shown and decided. */
-function heldLines(error: unknown, { commandLine }: OpenedEngine): readonly TextLine[] {
+function heldLines(error: unknown, { commandLine }: OpenedEngine): readonly SafeLine[] {
   const { gate_id, run_id } = (faultFromError(error)?.detail ?? {}) as Readonly<Record<"gate_id" | "run_id", string>>;
   return [
     line`  show it:     ${commandLine("gates")}`,
@@ -109,7 +109,7 @@ function heldLines(error: unknown, { commandLine }: OpenedEngine): readonly Text
 }
 
 /** Says which other tenants a local store has, and how to choose one. */
-export function otherTenantLines({ tenants, person }: OpenedEngine): readonly TextLine[] {
+export function otherTenantLines({ tenants, person }: OpenedEngine): readonly SafeLine[] {
   const others = tenants().filter((tenant) => tenant !== person.tenant);
   const [only] = others;
   if (only === undefined) return [];

@@ -1,6 +1,6 @@
 import type { Claim, Entry, Store } from "../core/store/store.ts";
 import type { Instant } from "../core/values/ids.ts";
-import { line, type TextLine } from "./text-line.ts";
+import { line, type SafeLine } from "./safe-line.ts";
 import type { TextStyle } from "./text-style.ts";
 import { timeText } from "./time-text.ts";
 
@@ -14,7 +14,7 @@ export interface WorkerLogEntry {
   readonly status?: string;
 }
 
-export function workerLogLine(entry: WorkerLogEntry, style: TextStyle): TextLine {
+export function workerLogLine(entry: WorkerLogEntry, style: TextStyle): SafeLine {
   const prefix = line`${timeText(entry.at, style)}`.painted(style.dim);
   return line`${prefix}  ${entry.run_id} of ${entry.tenant} ${logText(entry)}`;
 }

@@ -28,13 +28,13 @@ import { DatabaseLogTruncation } from "./admin/retention/database-log-truncation
 import { eraseEndedRuns, forgetRuns } from "./admin/retention/erase-ended-runs.ts";
 import { RetentionRunner } from "./admin/retention/retention-runner.ts";
 import { RowLists } from "./admin/row-lists.ts";
-import { watchRunChanges } from "./admin/run-changes.ts";
 import { simulatePlan } from "./admin/simulate-plan.ts";
 import { SnapshotAdmin } from "./admin/snapshot-admin.ts";
 import { ToolAdmin } from "./admin/tool-admin.ts";
 import { undoRun } from "./admin/undo-run.ts";
 import { VerbJudge } from "./admin/verb-judge.ts";
 import { verifyRecordedActs } from "./admin/verify-recorded-acts.ts";
+import { watchRunChanges } from "./admin/watch-run-changes.ts";
 import type { Checkpoints } from "./api/checkpoint-api.ts";
 import type {
   AbortableSubmitOptions,
@@ -68,9 +68,9 @@ import { makePorts } from "./make-ports.ts";
 import { callResult } from "./messages/call-result.ts";
 import { assertNotAborted, cancelOnAbort } from "./messages/cancel-on-abort.ts";
 import { makeChildRuns } from "./messages/child-runs.ts";
-import { checkWithFallbacks, type OtherPlans, readReplanTerms } from "./messages/other-plans.ts";
 import { readSignal } from "./messages/read-signal.ts";
 import { refuseCall, refusePlan } from "./messages/refuse-run.ts";
+import { checkWithFallbacks, type ReplacementPlans, readReplanTerms } from "./messages/replacement-plans.ts";
 import { retryFailedRun } from "./messages/retry-failed-run.ts";
 import { ScheduleRunner } from "./messages/schedule-runner.ts";
 import { sendSignal } from "./messages/send-signal.ts";
@@ -78,7 +78,7 @@ import { submissionMode } from "./messages/submission-mode.ts";
 import { readPlan, submitRun } from "./messages/submit-run.ts";
 import { untilAborted } from "./ports/until-aborted.ts";
 import { EngineRunHandle } from "./run-handle.ts";
-import { endCall } from "./session/end-call.ts";
+import { endCall } from "./session/end-host-call.ts";
 import { openSessionRun } from "./session/open-session-run.ts";
 import { parseSnapshotId } from "./state/snapshot-id.ts";
 import { viewState } from "./state/view-state.ts";
@@ -190,9 +190,9 @@ class WritEngine implements VerbEngine {
     return cancelOnAbort(await this.#submitChecked(checked.plan, principal, wanted), signal);
   }
 
-  async #submitChecked(plan: Plan, principal: Principal, options: SubmitOptions & OtherPlans): Promise<RunHandle> {
-    const submitted = await submitRun(this.#ports, this.leasedRuns, plan, principal, options);
-    if (submitted.attached && options.retryFailed)
+  async #submitChecked(plan: Plan, principal: Principal, terms: SubmitOptions & ReplacementPlans): Promise<RunHandle> {
+    const submitted = await submitRun(this.#ports, this.leasedRuns, plan, principal, terms);
+    if (submitted.attached && terms.retryFailed)
       await retryFailedRun(this.#ports, this.leasedRuns, principal, submitted.id);
     return this.#handle(principal, submitted);
   }

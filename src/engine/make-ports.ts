@@ -8,7 +8,7 @@ import { userGuards } from "../policy/guards/user-guards.ts";
 import type { EngineOptions } from "./api/engine-api.ts";
 import { defaultLimits } from "./api/engine-limits.ts";
 import { ActsInFlight } from "./call/acts-in-flight.ts";
-import { EqualCalls } from "./call/equal-calls.ts";
+import { EqualCallsInFlight } from "./call/equal-calls-in-flight.ts";
 import { makeModelCallTool } from "./call/model-call-tool.ts";
 import { makeRollbackTool } from "./call/rollback-tool.ts";
 import { ToolRegistry } from "./call/tool-registry.ts";
@@ -32,12 +32,12 @@ import { rulesDigest } from "./rules/rules-digest.ts";
 import { SettingsByTenant } from "./rules/settings-by-tenant.ts";
 import { ProjectStates } from "./state/project-states.ts";
 import { makeRevertTool, makeStateTools } from "./state/state-tools.ts";
-import { DoubtStopwatch } from "./worker/doubt-stopwatch.ts";
+import { DoubtTimeLeft } from "./worker/doubt-time-left.ts";
 import { WorkerLeases } from "./worker/worker-leases.ts";
 import type { WorkerPorts } from "./worker/worker-ports.ts";
 
 function callsInFlight(): Pick<WorkerPorts, "actsInFlight" | "equalCalls"> {
-  return { actsInFlight: new ActsInFlight(), equalCalls: new EqualCalls() };
+  return { actsInFlight: new ActsInFlight(), equalCalls: new EqualCallsInFlight() };
 }
 
 /** Returns the tools of state, and those of the engine's own methods, which no plan can name. */
@@ -80,7 +80,7 @@ export function makePorts(options: EngineOptions & Pick<WorkerPorts, "store">, v
     newId,
     leases: new WorkerLeases(store, worker, stopwatch, terms),
     stopwatch,
-    doubtTimes: new DoubtStopwatch(clock, stopwatch),
+    doubtTimes: new DoubtTimeLeft(clock, stopwatch),
     ...callsInFlight(),
     offers,
     rulesDigest: digest,

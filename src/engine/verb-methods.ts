@@ -1,5 +1,5 @@
 import type { Principal } from "../core/approval/principal.ts";
-import type { Requested } from "../core/values/requested.ts";
+import type { HeldIn } from "../core/values/held-in.ts";
 import type { Checkpoints, ForkOptions } from "./api/checkpoint-api.ts";
 import type { Engine, ResolveOptions, RunHandle } from "./api/engine-api.ts";
 import type { HaltOptions } from "./api/halt-api.ts";
@@ -52,7 +52,7 @@ export interface VerbMethod<Given = never, Options = never, Answer = never> {
 type Call = Readonly<Record<"run_id" | "step_id", string>> & Pick<CheckpointRef, "side">;
 type Named<Name extends string> = Readonly<Record<Name, string>>;
 type ScheduledPlan = Named<"schedule"> & { readonly plan: unknown };
-type RestoreOptions = Parameters<Checkpoints["restore"]>[1] & Requested & { readonly principal: Principal };
+type RestoreOptions = Parameters<Checkpoints["restore"]>[1] & HeldIn & { readonly principal: Principal };
 
 function checkpointRef({ run_id, step_id, side }: Call): CheckpointRef {
   return { runId: run_id, stepId: step_id, side };

@@ -2,9 +2,9 @@ import type { Server } from "@modelcontextprotocol/server";
 import type { Instant } from "../core/values/ids.ts";
 import type { Engine, PrincipalInput } from "../engine/api/engine-api.ts";
 import { ClientSessions } from "./client-sessions.ts";
+import { errorsWithoutEffect } from "./errors-without-effect.ts";
 import type { ServerConfig } from "./gateway-config.ts";
 import { GatewayTools } from "./gateway-tools.ts";
-import { notDoneErrors } from "./not-done-errors.ts";
 import { serveMcp } from "./serve-mcp.ts";
 import { pinningTools, ToolPins } from "./tool-pins.ts";
 import { UpstreamServer } from "./upstream-server.ts";
@@ -50,7 +50,7 @@ export async function mcpGateway(options: McpGatewayOptions): Promise<McpGateway
       onToolsChanged: () => void tools.refresh(name).catch(onError),
     });
     const command = "command" in config ? [config.command, ...(config.args ?? [])] : [];
-    tools.add({ upstream, settings: config.tools ?? {}, notDone: notDoneErrors(command) });
+    tools.add({ upstream, settings: config.tools ?? {}, notDone: errorsWithoutEffect(command) });
     return upstream;
   });
   const isRead = (tool: string) => tools.isRead(tool);

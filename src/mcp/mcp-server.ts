@@ -8,8 +8,8 @@ import { assertKnownFields } from "../engine/api/verb-options.ts";
 import { ClientSessions } from "./client-sessions.ts";
 import { type GatewayHttpOptions, serveGatewayHttp } from "./gateway-http.ts";
 import { loadServerStdio } from "./load-sdk.ts";
+import { RegisteredTools } from "./registered-tools.ts";
 import { serveMcp } from "./serve-mcp.ts";
-import { ServedEngineTools } from "./served-engine-tools.ts";
 
 export interface McpServerOptions {
   /** The agent that the calls are made for. */
@@ -51,7 +51,7 @@ const TOKEN_LENGTH = 16;
 export async function mcpServer(engine: Engine, options: McpServerOptions): Promise<McpServer> {
   assertKnownFields("the options of mcpServer", options, optionNames);
   const { principal, project, session = "mcp", holdMs = 45_000, onNote = () => {} } = options;
-  const tools = new ServedEngineTools({ engine, principal, names: options.tools ?? null });
+  const tools = new RegisteredTools({ engine, principal, names: options.tools ?? null });
   await assertTools(engine, options);
   const onError = (error: unknown) => onNote(error instanceof Error ? error.message : String(error));
   const isRead = (tool: string) => tools.isRead(tool);

@@ -4,6 +4,7 @@ import { type Context, Hono } from "hono";
 import { FaultError, fault } from "../core/values/fault.ts";
 import type { Engine } from "../engine/api/engine-api.ts";
 import { consolePaths, demoPaths } from "../http-api/page-paths.ts";
+import { AgentSessions } from "./agent-sessions.ts";
 import { answerHeaders } from "./answer-headers.ts";
 import type { ServerAddresses } from "./assert-request-allowed.ts";
 import type { BrowserLogins } from "./browser-logins.ts";
@@ -19,7 +20,6 @@ import { readJsonBody } from "./request-body.ts";
 import { RequestReader } from "./request-input.ts";
 import { RequestLoad } from "./request-load.ts";
 import type { RouteAnswer, RouteCall, ServerRoute } from "./server-route.ts";
-import { ServerSessions } from "./server-sessions.ts";
 import { jsonResponse, sendText, textResponse } from "./text-response.ts";
 
 export interface ApiAppOptions {
@@ -58,7 +58,7 @@ const demoHeader = "x-writ-demo";
 /** Makes the web application of a server from its route table. */
 export function apiApp(options: ApiAppOptions): Hono {
   const app = new Hono();
-  const sessions = new ServerSessions(options.engine, options.stopping);
+  const sessions = new AgentSessions(options.engine, options.stopping);
   const failed = new FailedLogins(options.now);
   const load = new RequestLoad(options.loadLimits);
   for (const route of [...makeRouteTable(), ...demoRoutes(options.demo)]) {

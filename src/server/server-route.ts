@@ -1,8 +1,8 @@
 import type { JsonObject } from "../core/values/json.ts";
 import type { Engine, PrincipalInput } from "../engine/api/engine-api.ts";
 import { type ApiRoute, hasBody, pathArguments } from "../http-api/api-route.ts";
+import type { AgentSessions } from "./agent-sessions.ts";
 import type { Credential } from "./credential.ts";
-import type { ServerSessions } from "./server-sessions.ts";
 
 /** The data that a handler works with. `input` has every argument of the request, by its name in the API, validated. */
 export interface RouteCall {
@@ -15,7 +15,7 @@ export interface RouteCall {
   readonly lastEventId: string | null;
   /** Aborts when the client has gone. */
   readonly signal: AbortSignal;
-  readonly sessions: ServerSessions;
+  readonly sessions: AgentSessions;
   /** Returns the credential as it is valid now, or null if it no longer is. */
   authenticateAgain(): Promise<Credential | null>;
 }

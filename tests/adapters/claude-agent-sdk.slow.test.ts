@@ -7,7 +7,7 @@ import { type GovernOptions, govern } from "../../src/agents/govern.ts";
 import { forClaudeAgent } from "../../src/claude-agent-sdk/for-claude-agent.ts";
 import type { EngineOptions } from "../../src/engine/api/engine-api.ts";
 import { createEngine } from "../../src/engine/engine.ts";
-import { HostFilesystem } from "../../src/resources/host/host-filesystem-resource.ts";
+import { HostFilesystem } from "../../src/resources/host/host-filesystem.ts";
 import { sqlite } from "../../src/store/sqlite/sqlite-store.ts";
 import type { ModelScript } from "../../src/testing/scripted-model/model-script.ts";
 import { scriptedModel } from "../../src/testing/scripted-model/scripted-model.ts";

@@ -6,7 +6,7 @@ import { CallsMadeAgain } from "../../src/agents/calls-made-again.ts";
 import { FileCheckpoints } from "../../src/agents/file-checkpoints.ts";
 import { govern } from "../../src/agents/govern.ts";
 import { HostCalls } from "../../src/agents/host-calls.ts";
-import { HostFilesystem } from "../../src/resources/host/host-filesystem-resource.ts";
+import { HostFilesystem } from "../../src/resources/host/host-filesystem.ts";
 import { anaPerson, botAgent, storeKinds } from "../engine/engine-fixture.ts";
 
 const forMs = 60_000;

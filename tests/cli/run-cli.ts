@@ -1,7 +1,7 @@
 import { PassThrough, Writable } from "node:stream";
 import { Invocation } from "../../src/cli/invocation.ts";
 import { createProgram, runCommandLine } from "../../src/cli/program.ts";
-import type { ProgramHost } from "../../src/cli/program-host.ts";
+import type { ProgramProcess } from "../../src/cli/program-process.ts";
 import { Terminal } from "../../src/cli/terminal.ts";
 
 export interface CliOutput {
@@ -33,7 +33,7 @@ export async function runCliWithInput(cwd: string, input: string, ...args: reado
 /** Runs the program like `runCli`, with an environment and a text on stdin. */
 export async function runCliIn(
   cwd: string,
-  { env = {}, input = "" }: { readonly env?: ProgramHost["env"]; readonly input?: string },
+  { env = {}, input = "" }: { readonly env?: ProgramProcess["env"]; readonly input?: string },
   ...args: readonly string[]
 ): Promise<CliOutput> {
   const out = capturingStream(false);
@@ -55,7 +55,7 @@ export interface TerminalSession {
 export function runCliAtTerminal(
   cwd: string,
   args: readonly string[],
-  { typed = "", env = {} }: { readonly typed?: string; readonly env?: ProgramHost["env"] } = {},
+  { typed = "", env = {} }: { readonly typed?: string; readonly env?: ProgramProcess["env"] } = {},
 ): TerminalSession {
   const stdin = Object.assign(new PassThrough(), { isTTY: true });
   stdin.write(typed);
@@ -79,8 +79,8 @@ export async function commandNames(): Promise<readonly string[]> {
 function testHost(
   cwd: string,
   args: readonly string[],
-  streams: Pick<ProgramHost, "stdin" | "stdout" | "stderr">,
-): ProgramHost {
+  streams: Pick<ProgramProcess, "stdin" | "stdout" | "stderr">,
+): ProgramProcess {
   return {
     args,
     cwd,

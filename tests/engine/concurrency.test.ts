@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Store } from "../../src/core/store/store.ts";
 import type { Tenant } from "../../src/core/values/ids.ts";
 import type { Json } from "../../src/core/values/json.ts";
-import { RESULTS_AHEAD_MAX } from "../../src/engine/journal/may-continue.ts";
+import { RESULTS_AHEAD_MAX } from "../../src/engine/journal/may-run-ahead.ts";
 import { anaPerson, botAgent, type EngineFixture, storeKinds } from "./engine-fixture.ts";
 import { deferred, scriptedTool } from "./scripted-tool.ts";
 

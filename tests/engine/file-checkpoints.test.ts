@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import type { Resource } from "../../src/core/ports/resource.ts";
 import { FaultError, fault } from "../../src/core/values/fault.ts";
 import type { Filesystem } from "../../src/resources/filesystem-handle.ts";
-import { HostFilesystem } from "../../src/resources/host/host-filesystem-resource.ts";
+import { HostFilesystem } from "../../src/resources/host/host-filesystem.ts";
 import { MemoryFilesystem } from "../../src/resources/memory/memory-filesystem.ts";
 import { defineSlice } from "../../src/schema/define-slice.ts";
 import { anaPerson, botAgent, storeKinds } from "./engine-fixture.ts";

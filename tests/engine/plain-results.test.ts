@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Entry, Store } from "../../src/core/store/store.ts";
 import { FaultError, fault } from "../../src/core/values/fault.ts";
-import { RESULTS_AHEAD_MAX } from "../../src/engine/journal/may-continue.ts";
+import { RESULTS_AHEAD_MAX } from "../../src/engine/journal/may-run-ahead.ts";
 import { anaPerson, botAgent, type EngineFixture, storeKinds } from "./engine-fixture.ts";
 import { deferred, scriptedTool } from "./scripted-tool.ts";
 

@@ -17,7 +17,7 @@ import { basename, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Resource } from "../../src/core/ports/resource.ts";
 import type { Filesystem } from "../../src/resources/filesystem-handle.ts";
-import { HostFilesystem } from "../../src/resources/host/host-filesystem-resource.ts";
+import { HostFilesystem } from "../../src/resources/host/host-filesystem.ts";
 import { MemoryFilesystem } from "../../src/resources/memory/memory-filesystem.ts";
 import { defineSlice } from "../../src/schema/define-slice.ts";
 import { anaPerson, botAgent, storeKinds } from "./engine-fixture.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Filesystem } from "../../src/resources/filesystem-handle.ts";
-import { HostFilesystem } from "../../src/resources/host/host-filesystem-resource.ts";
+import { HostFilesystem } from "../../src/resources/host/host-filesystem.ts";
 import { botAgent, storeKinds } from "./engine-fixture.ts";
 import { scriptedTool } from "./scripted-tool.ts";
 

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { notDoneErrors } from "../../src/mcp/not-done-errors.ts";
+import { errorsWithoutEffect } from "../../src/mcp/errors-without-effect.ts";
 import { ana, confirming, connect, gatewayStage, told } from "./gateway-fixture.ts";
 
 const object = { type: "object" };
@@ -93,7 +93,7 @@ describe("the presets of known servers", () => {
     [...browser, '### Error\nInvalid arguments for tool "browser_click":\n✖ Invalid input: expected string'],
     [...browser, "### Error\nError: Ref e99 not found in the current page snapshot. Try capturing new snapshot."],
   ])("%s %j: an error that comes before any change proves that nothing happened", (command, args, text) => {
-    const errors = notDoneErrors([command, ...args])("post");
+    const errors = errorsWithoutEffect([command, ...args])("post");
     expect(errors?.test(text)).toBe(true);
     expect(errors?.test("ENOSPC: no space left on device")).toBe(false);
     // The SDK has called the tool by then.
@@ -102,11 +102,11 @@ describe("the presets of known servers", () => {
   });
 
   it("say nothing about a server that Writ does not know", () => {
-    expect(notDoneErrors(["npx", "-y", "@acme/server-memory-of-acme"])("post")).toBeNull();
+    expect(errorsWithoutEffect(["npx", "-y", "@acme/server-memory-of-acme"])("post")).toBeNull();
   });
 
   it("say nothing about a tool that checks again between its changes", () => {
-    const errors = notDoneErrors(["npx", "@playwright/mcp"]);
+    const errors = errorsWithoutEffect(["npx", "@playwright/mcp"]);
     expect(errors("browser_fill_form")).toBeNull();
     expect(errors("browser_click")).not.toBeNull();
   });

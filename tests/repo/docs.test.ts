@@ -16,7 +16,7 @@ import { toolDefaults } from "../../src/core/tool/tool-defaults.ts";
 import { type FaultCode, faults } from "../../src/core/values/fault.ts";
 import { erasurePiece } from "../../src/engine/admin/retention/erase-in-pieces.ts";
 import { defaultLimits } from "../../src/engine/api/engine-limits.ts";
-import { modelLimits } from "../../src/engine/api/model-limits.ts";
+import { modelRequestLimits } from "../../src/engine/api/model-request-limits.ts";
 import { replanLimits } from "../../src/engine/api/replan-options.ts";
 import { requestLimits } from "../../src/engine/api/request-limits.ts";
 import { fileLimits } from "../../src/resources/file-limits.ts";
@@ -132,7 +132,7 @@ function limitsPage(): string {
     depth: "nesting levels of the value",
     nodes: "values inside it",
   });
-  const models = section(modelLimits, {
+  const models = section(modelRequestLimits, {
     requestBytes: "bytes of one request to a model as JSON",
     requestNodes: "values inside it",
     messages: "messages of one request",

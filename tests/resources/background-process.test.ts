@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Capture } from "../../src/core/ports/resource.ts";
 import { ResourceRegistry } from "../../src/engine/resources/resource-registry.ts";
-import { HostFilesystem } from "../../src/resources/host/host-filesystem-resource.ts";
+import { HostFilesystem } from "../../src/resources/host/host-filesystem.ts";
 import { createTestTree, memoryFolder, refusalCode, type TestTree } from "./test-tree.ts";
 import { listTree } from "./tree-listing.ts";
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Access, Capture } from "../../src/core/ports/resource.ts";
 import type { Filesystem } from "../../src/resources/filesystem-handle.ts";
-import type { HostFilesystem } from "../../src/resources/host/host-filesystem-resource.ts";
+import type { HostFilesystem } from "../../src/resources/host/host-filesystem.ts";
 import { openTrees } from "./open-trees.ts";
 import { refusalCode, type TestTree } from "./test-tree.ts";
 import { listTree } from "./tree-listing.ts";

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { Access, Capture } from "../../src/core/ports/resource.ts";
 import { FaultError } from "../../src/core/values/fault.ts";
 import type { Filesystem } from "../../src/resources/filesystem-handle.ts";
-import { HostFilesystem } from "../../src/resources/host/host-filesystem-resource.ts";
+import { HostFilesystem } from "../../src/resources/host/host-filesystem.ts";
 import { crashingDisk, type FaultyDisk, fullDisk, SimulatedDeath } from "./faulty-disk.ts";
 import { createTestTree, memoryFolder, refusalCode, type TestTree } from "./test-tree.ts";
 import { listTree } from "./tree-listing.ts";

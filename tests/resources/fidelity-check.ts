@@ -2,7 +2,7 @@ import { ChildProcess } from "node:child_process";
 import { chownSync } from "node:fs";
 import { FaultError } from "../../src/core/values/fault.ts";
 import type { Disk } from "../../src/resources/host/disk.ts";
-import { HostFilesystem } from "../../src/resources/host/host-filesystem-resource.ts";
+import { HostFilesystem } from "../../src/resources/host/host-filesystem.ts";
 import type { FilesystemFeature } from "./filesystem-features.ts";
 import { createTestTree, memoryFolder, type TestTree } from "./test-tree.ts";
 import { listTree } from "./tree-listing.ts";

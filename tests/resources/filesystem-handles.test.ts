@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { Capture, Resource } from "../../src/core/ports/resource.ts";
 import type { FileLimits } from "../../src/resources/file-limits.ts";
 import type { Filesystem } from "../../src/resources/filesystem-handle.ts";
-import { HostFilesystem } from "../../src/resources/host/host-filesystem-resource.ts";
+import { HostFilesystem } from "../../src/resources/host/host-filesystem.ts";
 import { MemoryFilesystem } from "../../src/resources/memory/memory-filesystem.ts";
 import { createTestTree, refusalCode } from "./test-tree.ts";
 

@@ -19,7 +19,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { Access, Capture } from "../../src/core/ports/resource.ts";
 import type { Filesystem } from "../../src/resources/filesystem-handle.ts";
 import { type Disk, realDisk } from "../../src/resources/host/disk.ts";
-import { HostFilesystem } from "../../src/resources/host/host-filesystem-resource.ts";
+import { HostFilesystem } from "../../src/resources/host/host-filesystem.ts";
 import type { HostFilesystemOptions } from "../../src/resources/host/working-tree.ts";
 import { createTestTree, memoryFolder, refusalCode, type TestTree } from "./test-tree.ts";
 import { listTree } from "./tree-listing.ts";

@@ -4,7 +4,7 @@ import { chmodSync, linkSync, mkdirSync, readFileSync, symlinkSync, writeFileSyn
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Capture } from "../../src/core/ports/resource.ts";
-import { HostFilesystem } from "../../src/resources/host/host-filesystem-resource.ts";
+import { HostFilesystem } from "../../src/resources/host/host-filesystem.ts";
 import { repositoryPath } from "../repo/repository-path.ts";
 import { createTestTree, refusalCode, type TestTree } from "./test-tree.ts";
 import { listTree } from "./tree-listing.ts";

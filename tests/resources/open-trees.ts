@@ -1,5 +1,5 @@
 import { afterEach } from "vitest";
-import { HostFilesystem } from "../../src/resources/host/host-filesystem-resource.ts";
+import { HostFilesystem } from "../../src/resources/host/host-filesystem.ts";
 import type { HostFilesystemOptions } from "../../src/resources/host/working-tree.ts";
 import { createTestTree, memoryFolder, type TestTree } from "./test-tree.ts";
 

@@ -3,7 +3,7 @@ import { expect, it, onTestFinished } from "vitest";
 import type { Access, Capture, Resource, ResourceMoment } from "../../src/core/ports/resource.ts";
 import type { CaptureStatus } from "../../src/engine/resources/capture-owner.ts";
 import { ResourceRegistry } from "../../src/engine/resources/resource-registry.ts";
-import { HostFilesystem } from "../../src/resources/host/host-filesystem-resource.ts";
+import { HostFilesystem } from "../../src/resources/host/host-filesystem.ts";
 import { createTestTree, memoryFolder, refusalCode } from "./test-tree.ts";
 
 /** Makes one tree and opens it as two processes would. */

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { expect, it } from "vitest";
 import type { Access, Capture } from "../../src/core/ports/resource.ts";
 import type { RevertReport } from "../../src/core/ports/revert-report.ts";
-import type { HostFilesystem } from "../../src/resources/host/host-filesystem-resource.ts";
+import type { HostFilesystem } from "../../src/resources/host/host-filesystem.ts";
 import { openTrees } from "./open-trees.ts";
 import type { TestTree } from "./test-tree.ts";
 

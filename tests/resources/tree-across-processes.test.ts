@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Access, Capture } from "../../src/core/ports/resource.ts";
 import { type Disk, realDisk } from "../../src/resources/host/disk.ts";
-import type { HostFilesystem } from "../../src/resources/host/host-filesystem-resource.ts";
+import type { HostFilesystem } from "../../src/resources/host/host-filesystem.ts";
 import { SimulatedDeath } from "./faulty-disk.ts";
 import { openTrees } from "./open-trees.ts";
 import { refusalCode, type TestTree } from "./test-tree.ts";

@@ -2,7 +2,7 @@ import { Command } from "commander";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import { auditFindings } from "../../engine/admin/audit/audit-findings.ts";
 import { helpExample, type Invocation } from "../invocation.ts";
-import { line } from "../text-line.ts";
+import { line } from "../safe-line.ts";
 import { withEngine } from "../with-engine.ts";
 
 export function auditCommand(invocation: Invocation): Command {

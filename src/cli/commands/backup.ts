@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { Command } from "commander";
 import { helpExample, type Invocation } from "../invocation.ts";
-import { line } from "../text-line.ts";
+import { line } from "../safe-line.ts";
 import { timeText } from "../time-text.ts";
 import { withEngine } from "../with-engine.ts";
 

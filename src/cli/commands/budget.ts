@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import type { BudgetView } from "../../engine/api/engine-api.ts";
 import { helpExample, type Invocation } from "../invocation.ts";
-import { line, type TextLine, tableLines } from "../text-line.ts";
+import { line, type SafeLine, tableLines } from "../safe-line.ts";
 import type { TextStyle } from "../text-style.ts";
 import { timeText } from "../time-text.ts";
 import { withEngine } from "../with-engine.ts";
@@ -34,7 +34,7 @@ export function budgetCommand(invocation: Invocation): Command {
   );
 }
 
-function budgetLines(budgets: readonly BudgetView[], style: TextStyle): readonly TextLine[] {
+function budgetLines(budgets: readonly BudgetView[], style: TextStyle): readonly SafeLine[] {
   return tableLines(
     budgets.map(({ unit, per, tool, rule, limit, used, tally, window, forecast, exhausted_at, alert }) => [
       line`${unit}${tool === null ? "" : ` of ${tool}`} per ${per}${rule === null ? "" : ` (${rule})`}`,

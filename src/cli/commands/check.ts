@@ -3,7 +3,7 @@ import { FaultError, fault } from "../../core/values/fault.ts";
 import type { PlanReport } from "../../engine/api/engine-api.ts";
 import { helpExample, type Invocation } from "../invocation.ts";
 import { readContext, readPlanFile } from "../json-file.ts";
-import { line } from "../text-line.ts";
+import { line } from "../safe-line.ts";
 import { withEngine } from "../with-engine.ts";
 
 export function checkCommand(invocation: Invocation): Command {

@@ -7,7 +7,7 @@ import { followRun } from "../follow-run.ts";
 import { type GlobalOptions, helpExample, type Invocation, invalidInput } from "../invocation.ts";
 import { readPlanFile } from "../json-file.ts";
 import { printRun } from "../print-run.ts";
-import { line, shortValue, type TextLine, tableLines } from "../text-line.ts";
+import { line, type SafeLine, shortValue, tableLines } from "../safe-line.ts";
 import type { TextStyle } from "../text-style.ts";
 import { timeText } from "../time-text.ts";
 import { type OpenedEngine, withEngine } from "../with-engine.ts";
@@ -101,7 +101,7 @@ function listCheckpoints(invocation: Invocation, owner: StateSelector, options: 
   });
 }
 
-function checkpointLines(checkpoints: readonly CheckpointView[], style: TextStyle): readonly TextLine[] {
+function checkpointLines(checkpoints: readonly CheckpointView[], style: TextStyle): readonly SafeLine[] {
   return tableLines(
     checkpoints.map(({ version, at, run_id, step_id, tool, type, changes, files }) => [
       line`${run_id}${step_id === null ? "" : `/${step_id}`}`,
@@ -127,7 +127,7 @@ function diffCheckpoints(
   });
 }
 
-function diffLines({ state, files }: CheckpointDiff): readonly TextLine[] {
+function diffLines({ state, files }: CheckpointDiff): readonly SafeLine[] {
   const lines = [
     ...state.map(
       ({ path, before, after }) => line`${path}: ${shortValue(before ?? null)} → ${shortValue(after ?? null)}`,
@@ -137,7 +137,7 @@ function diffLines({ state, files }: CheckpointDiff): readonly TextLine[] {
   return lines.length === 0 ? [line`state and files are the same`] : lines;
 }
 
-function fileLines(files: Readonly<Record<string, readonly ResourceChange[]>>): readonly TextLine[] {
+function fileLines(files: Readonly<Record<string, readonly ResourceChange[]>>): readonly SafeLine[] {
   return Object.entries(files).flatMap(([name, changes]) =>
     changes.map(({ path, change }) => line`${name}: ${path} ${change}`),
   );

@@ -1,8 +1,8 @@
 import { Command } from "commander";
 import type { CostReport, SpendingReport } from "../../engine/api/engine-api.ts";
 import { helpExample, type Invocation, invalidInput } from "../invocation.ts";
+import { line, type SafeLine, shortValue, tableLines } from "../safe-line.ts";
 import { spentLines } from "../spent-text.ts";
-import { line, shortValue, type TextLine, tableLines } from "../text-line.ts";
 import type { TextStyle } from "../text-style.ts";
 import { timeText } from "../time-text.ts";
 import { withEngine } from "../with-engine.ts";
@@ -56,7 +56,7 @@ function spender(period: string, by: string | undefined, proposer: string): stri
   return null;
 }
 
-function costLines({ run_id, spent, attempts }: CostReport, style: TextStyle): readonly TextLine[] {
+function costLines({ run_id, spent, attempts }: CostReport, style: TextStyle): readonly SafeLine[] {
   const rows = attempts.map(({ step_id, attempt, at, cost }) => [
     line`${step_id}`,
     line`attempt ${attempt}`,
@@ -66,11 +66,11 @@ function costLines({ run_id, spent, attempts }: CostReport, style: TextStyle): r
   return [line`${run_id}  ${spent.attempts} attempts`, ...tableLines(rows, "  "), ...totalLines(spent)];
 }
 
-function spendingLines(spent: SpendingReport, owner: string): readonly TextLine[] {
+function spendingLines(spent: SpendingReport, owner: string): readonly SafeLine[] {
   return [line`${owner}, ${spent.period}`, ...totalLines(spent)];
 }
 
-function totalLines(spent: Parameters<typeof spentLines>[0]): readonly TextLine[] {
+function totalLines(spent: Parameters<typeof spentLines>[0]): readonly SafeLine[] {
   const total = spentLines(spent);
   return total.length === 0 ? [line`nothing spent`] : total;
 }

@@ -10,11 +10,11 @@ import { cel } from "../../expression/cel.ts";
 import { runCrashTest } from "../../testing/crashtest/run-crash-test.ts";
 import type { CrashWindowResult } from "../../testing/crashtest/run-crash-window.ts";
 import { commandToPaste } from "../command-to-paste.ts";
-import { countEffectsByCommand } from "../count-effects-by-command.ts";
 import { crashTestLines } from "../crash-test-text.ts";
 import { type GlobalOptions, helpExample, type Invocation, parsePositiveNumber } from "../invocation.ts";
 import { readInline } from "../json-file.ts";
-import { line } from "../text-line.ts";
+import { runEffectCounter } from "../run-effect-counter.ts";
+import { line } from "../safe-line.ts";
 import { loadConfigWithTools, proposerOf } from "../with-engine.ts";
 import { crashtestCallName } from "./crashtest-call.ts";
 
@@ -75,7 +75,7 @@ async function testTool(
       ...{ tool, cwd, env, signal: interrupted.signal },
       ...(patience !== undefined && { patienceMs: patience * 1000 }),
       newInput: () => parseInput(tool, input),
-      countEffects: (signal) => countEffectsByCommand(count, { cwd, env, signal }),
+      countEffects: (signal) => runEffectCounter(count, { cwd, env, signal }),
       command: ({ folder, kill }) => [...host.program, crashtestCallName, folder, "--json", "--kill", kill, ...scope],
       onWindow: (window, state) => terminal.note(line`${window}: ${state}`),
       onStderr: (chunk) => void (debug && host.stderr.write(chunk)),

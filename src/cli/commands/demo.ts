@@ -13,7 +13,7 @@ import { commandToPaste } from "../command-to-paste.ts";
 import { followRun, lastPosition } from "../follow-run.ts";
 import { helpExample, type Invocation } from "../invocation.ts";
 import { printRun } from "../print-run.ts";
-import { jsonLines, line } from "../text-line.ts";
+import { jsonLines, line } from "../safe-line.ts";
 import type { OpenedEngine } from "../with-engine.ts";
 
 const to = "ana@example.org";

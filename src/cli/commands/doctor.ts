@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { faultFromError } from "../fault-from-error.ts";
 import { helpExample, type Invocation } from "../invocation.ts";
-import { line, tableLines } from "../text-line.ts";
+import { line, tableLines } from "../safe-line.ts";
 import { type OpenedEngine, withEngine } from "../with-engine.ts";
 
 interface Finding {

@@ -1,6 +1,6 @@
 import { Command, Option } from "commander";
 import { helpExample, type Invocation, parsePositiveNumber } from "../invocation.ts";
-import { jsonLines, line } from "../text-line.ts";
+import { jsonLines, line } from "../safe-line.ts";
 import { timeText } from "../time-text.ts";
 import { otherTenantLines, withEngine } from "../with-engine.ts";
 

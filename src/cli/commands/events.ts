@@ -2,7 +2,7 @@ import { Command } from "commander";
 import type { RecordedEvent } from "../../engine/api/engine-api.ts";
 import { eventLine } from "../event-text.ts";
 import { helpExample, type Invocation, parseWholeNumber } from "../invocation.ts";
-import { line, type TextLine } from "../text-line.ts";
+import { line, type SafeLine } from "../safe-line.ts";
 import type { TextStyle } from "../text-style.ts";
 import { preciseTimeText } from "../time-text.ts";
 import { withEngine } from "../with-engine.ts";
@@ -39,7 +39,7 @@ export function eventsCommand(invocation: Invocation): Command {
   );
 }
 
-function recordedLine({ position, event }: RecordedEvent, style: TextStyle): TextLine {
+function recordedLine({ position, event }: RecordedEvent, style: TextStyle): SafeLine {
   const prefix = line`${String(position).padStart(4)}  ${preciseTimeText(event.at, style)}`.painted(style.dim);
   return line`${prefix}  ${eventLine(event, style)}`;
 }

@@ -5,7 +5,7 @@ import type { RecordedEvent } from "../../engine/api/engine-api.ts";
 import { colouredState } from "../coloured-state.ts";
 import { helpExample, type Invocation } from "../invocation.ts";
 import { listStepDecisions, type StepDecision } from "../list-step-decisions.ts";
-import { line, type TextLine } from "../text-line.ts";
+import { line, type SafeLine } from "../safe-line.ts";
 import type { TextStyle } from "../text-style.ts";
 import { timeText } from "../time-text.ts";
 import { withEngine } from "../with-engine.ts";
@@ -36,7 +36,7 @@ export function explainCommand(invocation: Invocation): Command {
   );
 }
 
-function explanationLines(explanation: StepDecision, style: TextStyle): readonly TextLine[] {
+function explanationLines(explanation: StepDecision, style: TextStyle): readonly SafeLine[] {
   const { at, decision, rule, reason, who, policy, passed, objections } = explanation;
   const by = rule === null ? "" : ` by ${rule}`;
   const person = who === null ? "" : decision === "held" ? ` for ${who}` : ` by ${who}`;

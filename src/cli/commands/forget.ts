@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { helpExample, type Invocation } from "../invocation.ts";
-import { line } from "../text-line.ts";
+import { line } from "../safe-line.ts";
 import { withEngine } from "../with-engine.ts";
 
 interface ForgetFlags {

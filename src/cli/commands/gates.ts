@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { gateLines, hiddenGateLines } from "../gate-text.ts";
 import { helpExample, type Invocation, parsePositiveNumber } from "../invocation.ts";
-import { line } from "../text-line.ts";
+import { line } from "../safe-line.ts";
 import { otherTenantLines, withEngine } from "../with-engine.ts";
 
 interface GatesOptions {

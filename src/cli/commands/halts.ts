@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { haltLines } from "../halt-scope.ts";
 import { helpExample, type Invocation } from "../invocation.ts";
-import { line } from "../text-line.ts";
+import { line } from "../safe-line.ts";
 import { withEngine } from "../with-engine.ts";
 
 export function haltsCommand(invocation: Invocation): Command {

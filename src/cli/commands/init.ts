@@ -4,7 +4,7 @@ import { Command } from "commander";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import { configNames } from "../config.ts";
 import { helpExample, type Invocation } from "../invocation.ts";
-import { line } from "../text-line.ts";
+import { line } from "../safe-line.ts";
 
 /** The example uses no schema library, so it runs wherever writ is installed. */
 const configText = `import { appendFileSync } from "node:fs";

@@ -6,7 +6,7 @@ import { type ApiKey, makeApiKey, readKeysFile, writeKeysFile } from "../../serv
 import type { ExitCode } from "../exit-code.ts";
 import { helpExample, type Invocation, invalidInput, parsePositiveNumber } from "../invocation.ts";
 import { keysFilePath } from "../keys-file-path.ts";
-import { line, tableLines } from "../text-line.ts";
+import { line, tableLines } from "../safe-line.ts";
 import { timeText } from "../time-text.ts";
 
 interface KeysOptions {

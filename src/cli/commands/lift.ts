@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { haltLines, haltTarget } from "../halt-scope.ts";
 import { helpExample, type Invocation } from "../invocation.ts";
-import { line } from "../text-line.ts";
+import { line } from "../safe-line.ts";
 import { withEngine } from "../with-engine.ts";
 
 interface LiftOptions {

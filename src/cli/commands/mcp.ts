@@ -16,7 +16,7 @@ import {
   parseWholeNumber,
 } from "../invocation.ts";
 import { readServersFile } from "../json-file.ts";
-import { line } from "../text-line.ts";
+import { line } from "../safe-line.ts";
 import { type OpenedEngine, withEngine } from "../with-engine.ts";
 
 interface McpOptions extends GlobalOptions {

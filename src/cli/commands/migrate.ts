@@ -3,8 +3,8 @@ import { type MigrationResult, migrate } from "../../store/postgres/migrate.ts";
 import { migrateSqlite } from "../../store/sqlite/open-database.ts";
 import { helpExample, type Invocation, invalidInput } from "../invocation.ts";
 import { migrationProgressLines } from "../migration-progress-lines.ts";
+import { line } from "../safe-line.ts";
 import { isPostgres, shownAddress } from "../store-address.ts";
-import { line } from "../text-line.ts";
 import { storeAddressFor } from "../with-engine.ts";
 
 export function migrateCommand(invocation: Invocation): Command {

@@ -3,7 +3,7 @@ import { Command } from "commander";
 import { pagePaths } from "../../http-api/page-paths.ts";
 import { helpExample, type Invocation, invalidInput } from "../invocation.ts";
 import { serverAddress } from "../remote-engine.ts";
-import { line } from "../text-line.ts";
+import { line } from "../safe-line.ts";
 
 const defaultServer = "http://127.0.0.1:4111";
 

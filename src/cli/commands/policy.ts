@@ -8,7 +8,7 @@ import type { ExitCode } from "../exit-code.ts";
 import { helpExample, type Invocation, invalidInput } from "../invocation.ts";
 import { readPolicyFile } from "../json-file.ts";
 import { type PolicyCaseResult, readPolicyCases, runPolicyCase } from "../policy-case.ts";
-import { line, tableLines } from "../text-line.ts";
+import { line, tableLines } from "../safe-line.ts";
 
 export function policyCommand(invocation: Invocation): Command {
   const command = new Command("policy")

@@ -4,7 +4,7 @@ import type { ProjectVersion } from "../../engine/api/project-api.ts";
 import { type ExitCode, exitCodeOfStatus } from "../exit-code.ts";
 import { type GlobalOptions, helpExample, type Invocation, invalidInput, parseWholeNumber } from "../invocation.ts";
 import { printRun } from "../print-run.ts";
-import { jsonLines, line, shortValue, type TextLine, tableLines } from "../text-line.ts";
+import { jsonLines, line, type SafeLine, shortValue, tableLines } from "../safe-line.ts";
 import type { TextStyle } from "../text-style.ts";
 import { timeText } from "../time-text.ts";
 import { type OpenedEngine, withEngine } from "../with-engine.ts";
@@ -77,7 +77,7 @@ async function showHistory(
   );
 }
 
-function versionLines(versions: readonly ProjectVersion[], style: TextStyle): readonly TextLine[] {
+function versionLines(versions: readonly ProjectVersion[], style: TextStyle): readonly SafeLine[] {
   return tableLines(
     versions.map(({ version, at, by, tool, type, run_id, step_id, patch }) => [
       line`${version}`,

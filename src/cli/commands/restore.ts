@@ -10,8 +10,8 @@ import type { Engine, PrincipalInput } from "../../engine/api/engine-api.ts";
 import { createEngine } from "../../engine/engine.ts";
 import { storeFromBackup } from "../../store/sqlite/store-from-backup.ts";
 import { type GlobalOptions, helpExample, type Invocation, invalidInput } from "../invocation.ts";
+import { line, type SafeLine } from "../safe-line.ts";
 import { isPostgres } from "../store-address.ts";
-import { line, type TextLine } from "../text-line.ts";
 import type { TextStyle } from "../text-style.ts";
 import { timeText } from "../time-text.ts";
 import { storeAddressFor, withEngine } from "../with-engine.ts";
@@ -128,7 +128,7 @@ async function assertUnchanged(engine: Engine, principal: PrincipalInput): Promi
   throw new FaultError(fault("CHAIN_BROKEN", message));
 }
 
-function reportLines({ store, backup_at, tenants }: RestoreReport, style: TextStyle): readonly TextLine[] {
+function reportLines({ store, backup_at, tenants }: RestoreReport, style: TextStyle): readonly SafeLine[] {
   return [
     line`restored ${store} from a backup of ${backup_at === null ? "an unknown time" : timeText(backup_at, style)}`,
     ...tenants.map(

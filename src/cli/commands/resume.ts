@@ -3,7 +3,7 @@ import { type ExitCode, exitCodeOfStatus } from "../exit-code.ts";
 import { followRun, lastPosition } from "../follow-run.ts";
 import { type GlobalOptions, helpExample, type Invocation } from "../invocation.ts";
 import { printRun } from "../print-run.ts";
-import { line } from "../text-line.ts";
+import { line } from "../safe-line.ts";
 import { findConfig, type OpenedEngine, type OpenOptions, withEngine } from "../with-engine.ts";
 
 interface ResumeOptions {

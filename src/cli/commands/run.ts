@@ -7,7 +7,7 @@ import { type GlobalOptions, helpExample, type Invocation, parseInteger, parsePo
 import { readContext, readPlanFile } from "../json-file.ts";
 import { printRun } from "../print-run.ts";
 import { printSimulation } from "../print-simulation.ts";
-import { line } from "../text-line.ts";
+import { line } from "../safe-line.ts";
 import { type OpenedEngine, withEngine } from "../with-engine.ts";
 
 interface RunOptions {

@@ -3,7 +3,7 @@ import { listedStatuses } from "../../core/run/listed-statuses.ts";
 import type { RunRow } from "../../core/store/tables.ts";
 import { colouredState } from "../coloured-state.ts";
 import { helpExample, type Invocation, invalidInput, parsePositiveNumber } from "../invocation.ts";
-import { line, type TextLine, tableLines } from "../text-line.ts";
+import { line, type SafeLine, tableLines } from "../safe-line.ts";
 import type { TextStyle } from "../text-style.ts";
 import { timeText } from "../time-text.ts";
 import { otherTenantLines, withEngine } from "../with-engine.ts";
@@ -69,7 +69,7 @@ export function runsCommand(invocation: Invocation): Command {
   );
 }
 
-function runColumns(run: RunRow, style: TextStyle): readonly TextLine[] {
+function runColumns(run: RunRow, style: TextStyle): readonly SafeLine[] {
   const waits = run.waiting_for === undefined ? "" : ` for ${run.waiting_for.join(", ")}`;
   return [
     line`${run.run_id}`,

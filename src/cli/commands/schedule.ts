@@ -4,8 +4,8 @@ import { type Mode, modes } from "../../core/values/effect.ts";
 import type { ScheduleOptions as Terms } from "../../engine/api/engine-api.ts";
 import { helpExample, type Invocation, invalidInput, parseInteger } from "../invocation.ts";
 import { readContext, readPlanFile } from "../json-file.ts";
+import { line } from "../safe-line.ts";
 import { scheduleTimeText } from "../schedule-time-text.ts";
-import { line } from "../text-line.ts";
 import { type OpenedEngine, withEngine } from "../with-engine.ts";
 
 interface ScheduleOptions {

@@ -1,8 +1,8 @@
 import { Command } from "commander";
 import type { ScheduleRow } from "../../core/store/tables.ts";
 import { helpExample, type Invocation } from "../invocation.ts";
+import { line, type SafeLine, tableLines } from "../safe-line.ts";
 import { scheduleTimeText } from "../schedule-time-text.ts";
-import { line, type TextLine, tableLines } from "../text-line.ts";
 import type { TextStyle } from "../text-style.ts";
 import { withEngine } from "../with-engine.ts";
 
@@ -22,7 +22,7 @@ export function schedulesCommand(invocation: Invocation): Command {
   );
 }
 
-function scheduleCells(row: ScheduleRow, style: TextStyle): readonly TextLine[] {
+function scheduleCells(row: ScheduleRow, style: TextStyle): readonly SafeLine[] {
   const { schedule, cron, zone, last } = row;
   return [
     line`${schedule}`,

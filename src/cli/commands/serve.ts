@@ -5,8 +5,8 @@ import type { ExitCode } from "../exit-code.ts";
 import { metricsText } from "../health-server.ts";
 import { helpExample, type Invocation, parsePort } from "../invocation.ts";
 import { keysFilePath } from "../keys-file-path.ts";
+import { line } from "../safe-line.ts";
 import { countingStore, StoreOperationCounters } from "../store-operation-counters.ts";
-import { line } from "../text-line.ts";
 import { findConfig, type OpenedEngine, withEngine } from "../with-engine.ts";
 
 interface ServeOptions {

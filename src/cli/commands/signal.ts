@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import { helpExample, type Invocation } from "../invocation.ts";
 import { readInline } from "../json-file.ts";
-import { line } from "../text-line.ts";
+import { line } from "../safe-line.ts";
 import { withEngine } from "../with-engine.ts";
 
 interface SignalOptions {

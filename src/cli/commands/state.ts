@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from "commander";
 import type { RecordedSlice, StateSelector, StateVersionSelector, StateView } from "../../engine/api/state-api.ts";
 import { helpExample, type Invocation, invalidInput } from "../invocation.ts";
-import { line, shortValue, type TextLine, tableLines } from "../text-line.ts";
+import { line, type SafeLine, shortValue, tableLines } from "../safe-line.ts";
 import type { TextStyle } from "../text-style.ts";
 import { timeText } from "../time-text.ts";
 import { withEngine } from "../with-engine.ts";
@@ -48,7 +48,7 @@ function stateLines(
   { version, at }: StateView,
   slices: Readonly<Record<string, RecordedSlice>>,
   style: TextStyle,
-): readonly TextLine[] {
+): readonly SafeLine[] {
   if (at === null) return [line`nothing has been written yet`];
   return [
     line`version ${version}, ${timeText(at, style)}`,

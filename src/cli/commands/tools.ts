@@ -3,7 +3,7 @@ import { toolGuaranteeText } from "../../core/tool/tool-guarantee-text.ts";
 import { ToolRegistry } from "../../engine/call/tool-registry.ts";
 import { cel } from "../../expression/cel.ts";
 import { helpExample, type Invocation } from "../invocation.ts";
-import { line, tableLines } from "../text-line.ts";
+import { line, tableLines } from "../safe-line.ts";
 import { loadConfigWithTools } from "../with-engine.ts";
 
 export function toolsCommand(invocation: Invocation): Command {

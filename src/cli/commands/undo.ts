@@ -1,7 +1,7 @@
 import { Command } from "commander";
 import type { UndoneAct } from "../../core/event/undone-act.ts";
 import { helpExample, type Invocation } from "../invocation.ts";
-import { line, type TextLine, tableLines } from "../text-line.ts";
+import { line, type SafeLine, tableLines } from "../safe-line.ts";
 import { withEngine } from "../with-engine.ts";
 
 export function undoCommand(invocation: Invocation): Command {
@@ -22,7 +22,7 @@ export function undoCommand(invocation: Invocation): Command {
   );
 }
 
-function actLines(acts: readonly UndoneAct[]): readonly TextLine[] {
+function actLines(acts: readonly UndoneAct[]): readonly SafeLine[] {
   return tableLines(
     acts.map(({ step_id, tool, undone, why }) => [
       line`${step_id}`,

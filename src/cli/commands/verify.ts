@@ -2,7 +2,7 @@ import { Command } from "commander";
 import type { VerifiedAct } from "../../core/event/verified-act.ts";
 import type { ExitCode } from "../exit-code.ts";
 import { helpExample, type Invocation } from "../invocation.ts";
-import { line, type TextLine, tableLines } from "../text-line.ts";
+import { line, type SafeLine, tableLines } from "../safe-line.ts";
 import { withEngine } from "../with-engine.ts";
 
 export function verifyCommand(invocation: Invocation): Command {
@@ -29,7 +29,7 @@ export function verificationExitCode(acts: readonly Pick<VerifiedAct, "found">[]
   return acts.every(({ found }) => found === "confirmed") ? 0 : 3;
 }
 
-function actLines(acts: readonly VerifiedAct[]): readonly TextLine[] {
+function actLines(acts: readonly VerifiedAct[]): readonly SafeLine[] {
   return tableLines(
     acts.map(({ step_id, tool, found, why }) => [
       line`${step_id}`,

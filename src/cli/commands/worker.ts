@@ -4,8 +4,8 @@ import type { ClaimTerms } from "../../core/store/store.ts";
 import type { ExitCode } from "../exit-code.ts";
 import { listeningPort, serveHealth } from "../health-server.ts";
 import { helpExample, type Invocation, parsePort, parsePositiveNumber } from "../invocation.ts";
+import { line } from "../safe-line.ts";
 import { countingStore, StoreOperationCounters } from "../store-operation-counters.ts";
-import { line } from "../text-line.ts";
 import { type OpenedEngine, withEngine } from "../with-engine.ts";
 import { loggingStore, type WorkerLogEntry, workerLogLine } from "../worker-log.ts";
 

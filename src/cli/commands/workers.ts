@@ -1,8 +1,8 @@
 import { Command } from "commander";
 import type { WaitingRun, WorkersReport, WorkerView } from "../../engine/api/workers-report.ts";
 import { helpExample, type Invocation } from "../invocation.ts";
+import { line, type SafeLine, tableLines } from "../safe-line.ts";
 import { shortDigest } from "../short-digest.ts";
-import { line, type TextLine, tableLines } from "../text-line.ts";
 import type { TextStyle } from "../text-style.ts";
 import { timeText } from "../time-text.ts";
 import { withEngine } from "../with-engine.ts";
@@ -22,7 +22,7 @@ export function workersCommand(invocation: Invocation): Command {
   );
 }
 
-function reportLines({ workers, waiting }: WorkersReport, tenant: string, style: TextStyle): readonly TextLine[] {
+function reportLines({ workers, waiting }: WorkersReport, tenant: string, style: TextStyle): readonly SafeLine[] {
   const list = workers.flatMap((worker) => [...workerLines(worker, style), line``]);
   const none = [line`no worker executes this store`, line``];
   const missing = waiting.flatMap((run) => waitingLines(run));
@@ -34,7 +34,7 @@ function reportLines({ workers, waiting }: WorkersReport, tenant: string, style:
   ];
 }
 
-function workerLines(view: WorkerView, style: TextStyle): readonly TextLine[] {
+function workerLines(view: WorkerView, style: TextStyle): readonly SafeLine[] {
   const { worker, version, host, pid, rules, tools, notices, runs } = view;
   const what = version === null ? "not registered" : `writ ${version}, process ${pid} on ${host}`;
   const offered = [...tools, ...(notices ? ["delivers notices"] : [])].join(", ");
@@ -52,7 +52,7 @@ function workerLines(view: WorkerView, style: TextStyle): readonly TextLine[] {
   ];
 }
 
-function waitingLines({ run_id, reason_code, needs, rules, with_needs, with_rules }: WaitingRun): readonly TextLine[] {
+function waitingLines({ run_id, reason_code, needs, rules, with_needs, with_rules }: WaitingRun): readonly SafeLine[] {
   return [
     line`  ${run_id}  rules ${shortDigest(rules)}  ${reason_code}`,
     ...with_needs.map((worker) => line`    ${worker} has ${needs.join(" or ")}, and other rules`),

@@ -3,7 +3,7 @@ import type { LedgerFact } from "../call/proposal.ts";
 import type { Call } from "../event/event.ts";
 import type { ActNaming, NamedAct } from "../event/left-act.ts";
 import type { ReuseSource } from "../event/reuse-source.ts";
-import { branchActsOf, leftActKey } from "../run/left-acts.ts";
+import { branchActsOf, leftActKey } from "../run/branch-acts.ts";
 import { findStep, type Gate, getStep, type Run } from "../run/run.ts";
 import { type Step, stepPace } from "../run/step.ts";
 import type { LedgerRow } from "../store/tables.ts";

@@ -1,7 +1,7 @@
 import type { Event } from "../event/event.ts";
-import { leftActsNotices, leftAgentNotices } from "../run/child-run.ts";
+import { actsOf } from "../run/branch-acts.ts";
+import { leftActsNotices, leftAgentNotices } from "../run/child-run-notices.ts";
 import type { ModelLane } from "../run/conversation.ts";
-import { actsOf } from "../run/left-acts.ts";
 import {
   commonMessages,
   continuesAnswer,

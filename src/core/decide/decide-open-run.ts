@@ -1,9 +1,9 @@
 import type { Event } from "../event/event.ts";
 import type { RunClosed } from "../event/session.ts";
-import { subAgentCancelNotices } from "../run/child-run.ts";
+import { hasLeftAgents, leftActKey } from "../run/branch-acts.ts";
+import { subAgentCancelNotices } from "../run/child-run-notices.ts";
 import { callKey } from "../run/find-call-step.ts";
 import { idleEndAt, idleMsOf } from "../run/idle-run.ts";
-import { hasLeftAgents, leftActKey } from "../run/left-acts.ts";
 import { hasUnfinishedTurn } from "../run/model-steps.ts";
 import { findStep, type Run } from "../run/run.ts";
 import { startsNoMore } from "../run/starts-no-more.ts";

@@ -1,7 +1,7 @@
 import type { Rules } from "../call/guard.ts";
 import type { EndStatus, Event } from "../event/event.ts";
 import { evolve } from "../evolve/evolve.ts";
-import { childRunReport } from "../run/child-run.ts";
+import { childRunReport } from "../run/child-run-notices.ts";
 import { isReplaced, isReplanStep } from "../run/plan-in-force.ts";
 import { isRollbackUnfinished } from "../run/rollback-progress.ts";
 import { getStep, type Run } from "../run/run.ts";

@@ -4,7 +4,7 @@ import type { Basis } from "../approval/verdict-basis.ts";
 import type { Proposal } from "../call/proposal.ts";
 import type { DuplicateAct } from "../event/duplicate-act.ts";
 import type { Call, Event } from "../event/event.ts";
-import { earlierActs } from "../run/left-acts.ts";
+import { earlierActs } from "../run/branch-acts.ts";
 import type { Run } from "../run/run.ts";
 import { isUndoStep, type Step } from "../run/step.ts";
 import { requesterOf } from "../run/step-principal.ts";

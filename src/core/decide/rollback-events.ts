@@ -1,5 +1,5 @@
 import type { Event } from "../event/event.ts";
-import type { RollbackCause } from "../event/rollback.ts";
+import type { RollbackCause } from "../event/run-rolling-back.ts";
 import { leanStep, planStep } from "../plan/plan.ts";
 import { isRollbackDue, needsRestore, nextAct } from "../run/rollback-progress.ts";
 import { RESTORE_STEP, ROLLBACK_TOOL } from "../run/rollback-targets.ts";

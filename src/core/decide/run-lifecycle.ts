@@ -4,7 +4,7 @@ import type { Event, Notice } from "../event/event.ts";
 import { alertTally, type BudgetAlert } from "../limits/budget-alert.ts";
 import type { LimitedCharge } from "../limits/tally-charge.ts";
 import { type LeanStep, leanPlan } from "../plan/plan.ts";
-import { childCancelNotices } from "../run/child-run.ts";
+import { childCancelNotices } from "../run/child-run-notices.ts";
 import { rolledBackRunFault } from "../run/rolled-back-run-fault.ts";
 import { getStep, type Run } from "../run/run.ts";
 import type { Step } from "../run/step.ts";

@@ -11,8 +11,8 @@ import { type Act, isUndoStep, type Step, stepPace, undoStepId } from "../run/st
 import { waitTimes } from "../time/wait-times.ts";
 import { assert } from "../values/assert.ts";
 import { type Fault, fault } from "../values/fault.ts";
+import type { HeldIn } from "../values/held-in.ts";
 import type { Instant } from "../values/ids.ts";
-import type { Requested } from "../values/requested.ts";
 import type { CommandOf, Resolution } from "./command.ts";
 import { nextLedgerVersion, receiptVersion, uncompensatedEvent, withCompensation } from "./end-attempt.ts";
 import { settleCharges } from "./limit-charges.ts";
@@ -93,7 +93,7 @@ function mayResendAct(run: Run, step: Step): boolean {
   return isUndoStep(step) || (!startsNoMore(run, step) && run.stopped === null);
 }
 
-interface SettlementDetails extends Requested {
+interface SettlementDetails extends HeldIn {
   readonly by: string;
   readonly reason: string;
   readonly at: Instant;
@@ -216,14 +216,14 @@ function undoAct(
   run: Run,
   step: Step,
   { tool, record }: Extract<Resolution, { as: "undo" }>,
-  request: Requested & { readonly by: string; readonly reason: string; readonly at: Instant },
+  request: HeldIn & { readonly by: string; readonly reason: string; readonly at: Instant },
 ): PartialDecision {
   const impossible = atomicUndoFault(run, step) ?? undoFault(step, tool) ?? repeatedUndoFault(run, step);
   if (impossible !== null) return refuseCommand(impossible);
   return { events: undoEvents(run, step, { ...request, ...forfeitTrust(record) }) };
 }
 
-interface UndoRequest extends Requested {
+interface UndoRequest extends HeldIn {
   readonly by: string;
   readonly reason: string;
   readonly at: Instant;

@@ -13,9 +13,9 @@ import type { ExternalChange } from "../tool/external-change.ts";
 import type { Cost, Tool } from "../tool/tool.ts";
 import type { Mode, WorldOutcome } from "../values/effect.ts";
 import type { Fault } from "../values/fault.ts";
+import type { HeldIn } from "../values/held-in.ts";
 import type { Digest, EffectKey, GateId, Instant, RunId, StepId, Tenant, WorkerId } from "../values/ids.ts";
 import type { Json, JsonObject } from "../values/json.ts";
-import type { Requested } from "../values/requested.ts";
 import type { BackupRestore, RunRestored } from "./backup-restore.ts";
 import type { DoubtExits, Settlement } from "./doubt-settlement.ts";
 import type { DuplicateAct } from "./duplicate-act.ts";
@@ -29,7 +29,7 @@ import type { Provenance } from "./provenance.ts";
 import type { RefusedGateDecision } from "./refused-gate-decision.ts";
 import type { ReplanTerms, RunReplanned } from "./replan.ts";
 import type { ReuseSource } from "./reuse-source.ts";
-import type { RunRollingBack } from "./rollback.ts";
+import type { RunRollingBack } from "./run-rolling-back.ts";
 import type { RulesChange, RunRules } from "./run-rules.ts";
 import type { RunClosed, RunReleased, SessionSegment, SessionStepEvent } from "./session.ts";
 import type { Request, TakenSignal } from "./signal.ts";
@@ -113,7 +113,7 @@ export type RunEvent =
       readonly notices?: readonly Notice[];
     }
   | RunRollingBack
-  | ({ readonly type: "run.resumed"; readonly by: string; readonly reason: string } & Requested)
+  | ({ readonly type: "run.resumed"; readonly by: string; readonly reason: string } & HeldIn)
   | ({ readonly type: "run.undone" } & UndoReport)
   | ({ readonly type: "run.verified" } & ActVerification)
   | {
@@ -279,7 +279,7 @@ export type StepEvent = { readonly step_id: StepId } & (
       /** Releases the reserved amounts of an act that did not happen. */
       readonly charges?: readonly TallyCharge[];
       readonly sparing?: StepsInFlight;
-    } & Requested)
+    } & HeldIn)
   | { readonly type: "step.readied"; readonly why: string }
   /** The attempt failed; its resources are restored next. `lost`: its worker died, and it has no other fault. */
   | { readonly type: "step.restoring"; readonly attempt: number; readonly fault: Fault; readonly lost?: true }
@@ -298,7 +298,7 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly reason: string;
       readonly ledger: LedgerVersion;
       readonly charges?: readonly TallyCharge[];
-    } & Requested)
+    } & HeldIn)
   | { readonly type: "step.compensated"; readonly confirmed: boolean; readonly ledger: LedgerVersion }
   | { readonly type: "step.uncompensated"; readonly fault: Fault; readonly ledger: LedgerVersion }
   /** A person approved a repeat of the act elsewhere. The ledger row now belongs to the repeat. */

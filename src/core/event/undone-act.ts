@@ -1,5 +1,5 @@
+import type { HeldIn } from "../values/held-in.ts";
 import type { StepId } from "../values/ids.ts";
-import type { Requested } from "../values/requested.ts";
 
 /** The result of a request to undo an act. */
 export interface UndoneAct {
@@ -17,7 +17,7 @@ export interface UndoneAct {
 }
 
 /** A principal asked to undo all acts of the run. Records the result for each act. */
-export interface UndoReport extends Requested {
+export interface UndoReport extends HeldIn {
   readonly by: string;
   readonly reason: string;
   readonly acts: readonly UndoneAct[];

@@ -4,7 +4,7 @@ import type { Provenance } from "../event/provenance.ts";
 import type { SessionSegment } from "../event/session.ts";
 import type { Request } from "../event/signal.ts";
 import type { SignalBoxVersion } from "../event/step-parking.ts";
-import { leftActKey } from "../run/left-acts.ts";
+import { leftActKey } from "../run/branch-acts.ts";
 import { type Gate, getStep, type Run, runStatus } from "../run/run.ts";
 import { runDueAt } from "../run/run-wakeups.ts";
 import { requesterOf } from "../run/step-principal.ts";

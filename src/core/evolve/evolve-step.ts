@@ -13,11 +13,11 @@ import type { Cost } from "../tool/tool.ts";
 import { assert, unreachable } from "../values/assert.ts";
 import { fault, isFreeRetry } from "../values/fault.ts";
 import type { StepId } from "../values/ids.ts";
+import { addExternalChanges } from "./add-external-changes.ts";
 import { putGate } from "./evolve-gate.ts";
 import { applyModelProposed, followModelStep, settleBranchAct } from "./evolve-model.ts";
 import { applyReplanAnswer, applyReplanAsked, endReplanning } from "./evolve-replan.ts";
 import { addNotices } from "./pending-notices.ts";
-import { recordedChanges } from "./recorded-changes.ts";
 import { stepCheckpoint, watchedCheckpoint } from "./step-checkpoint.ts";
 import { toReservations, updateReservations } from "./step-reservations.ts";
 
@@ -168,7 +168,7 @@ function applySucceeded(run: MutableRun, step: Step, event: EventOf<"step.succee
           ...actWithLedger(step, event.ledger, "committed"),
           receipt: run.position,
           output: event.output,
-          ...recordedChanges(step, event),
+          ...addExternalChanges(step, event),
         };
   const done = copyStep(step);
   done.attempts = event.attempt;
@@ -216,7 +216,7 @@ function applyFailed(run: MutableRun, step: Step, event: EventOf<"step.failed">)
           receipt: happened ? run.position : null,
           output: event.output ?? null,
           usable: !happened,
-          ...recordedChanges(step, event),
+          ...addExternalChanges(step, event),
         };
   const heartbeat = event.heartbeat ?? step.heartbeat;
   const checkpoint = stepCheckpoint(run, step, event, NONE);
@@ -236,7 +236,7 @@ function applyFailed(run: MutableRun, step: Step, event: EventOf<"step.failed">)
 
 function applyDoubted(run: MutableRun, step: Step, event: EventOf<"step.doubted">): MutableRun {
   addNotices(run, event.notices);
-  const known = { ...actWithLedger(step, event.ledger, "in_doubt"), ...recordedChanges(step, event) };
+  const known = { ...actWithLedger(step, event.ledger, "in_doubt"), ...addExternalChanges(step, event) };
   const act = event.alive ? known : { ...known, sent: NONE };
   const { exits } = event;
   const next = exits.verify || exits.resend_until !== null ? ({ do: "settle" } as const) : ({ do: "ask" } as const);

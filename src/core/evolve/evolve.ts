@@ -9,8 +9,8 @@ import { copyRun, type MutableRun, type Run, type RunRecord, runStatus } from ".
 import { isReversal, newStep } from "../run/step.ts";
 import { isIdleStep, moveStep, replaceStep, resumeSteps, withdrawStep } from "../run/step-transition.ts";
 import { summarizeRun } from "../run/summarize-run.ts";
+import type { HeldIn } from "../values/held-in.ts";
 import type { Digest } from "../values/ids.ts";
-import type { Requested } from "../values/requested.ts";
 import { evolveGate } from "./evolve-gate.ts";
 import { addLeftActs, applyBranched, applySubAgentLeft, applyTurnFinished } from "./evolve-model.ts";
 import { acceptedReplanning, applyReplanned, endReplanning } from "./evolve-replan.ts";
@@ -176,7 +176,7 @@ function applySessionEvent(
   return cancelIdleSteps(Object.assign(run, { open: false, closed }));
 }
 
-function noteExecutedRequest(run: MutableRun, { held_in }: Requested): MutableRun {
+function noteExecutedRequest(run: MutableRun, { held_in }: HeldIn): MutableRun {
   if (held_in !== undefined) run.executedRequests = [...run.executedRequests, held_in];
   return run;
 }

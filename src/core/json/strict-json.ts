@@ -7,7 +7,7 @@ import {
   unsafeKeyProblem,
   utf8Length,
 } from "./check-json.ts";
-import { jsonNumberProblem } from "./json-number.ts";
+import { jsonNumberProblem } from "./json-number-problem.ts";
 import { pointerTo } from "./json-pointer.ts";
 import { isWellFormed } from "./well-formed-text.ts";
 

@@ -1,5 +1,5 @@
 import type { Plan } from "../plan/plan.ts";
-import { mayHaveActed } from "./left-acts.ts";
+import { mayHaveActed } from "./branch-acts.ts";
 import type { Run } from "./run.ts";
 import { isUndoStep, type Step } from "./step.ts";
 

@@ -1,4 +1,4 @@
-import type { RollbackCause } from "../event/rollback.ts";
+import type { RollbackCause } from "../event/run-rolling-back.ts";
 import type { UndoneAct } from "../event/undone-act.ts";
 import type { LeftPlace, RevertReport } from "../ports/revert-report.ts";
 import type { Instant } from "../values/ids.ts";

@@ -11,7 +11,7 @@ import { utcText } from "../time/utc-text.ts";
 import { type AskedValue, askedText } from "../tool/asked-data.ts";
 import type { Fault } from "../values/fault.ts";
 import type { GateId, Instant, RunId, StepId } from "../values/ids.ts";
-import { awaitedChildRun } from "./child-run.ts";
+import { awaitedChildRun } from "./child-run-notices.ts";
 import { type OpenGate, toOpenGate } from "./gate-details.ts";
 import type { MissingWorker } from "./missing-worker.ts";
 import type { Parked } from "./parked-run.ts";

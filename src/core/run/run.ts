@@ -8,7 +8,7 @@ import type { Call, Confirmation, EndStatus, Notice } from "../event/event.ts";
 import type { NamedAct } from "../event/left-act.ts";
 import type { EarlierAct } from "../event/model-call.ts";
 import type { ParentStep } from "../event/parent-step.ts";
-import type { RollbackCause } from "../event/rollback.ts";
+import type { RollbackCause } from "../event/run-rolling-back.ts";
 import type { RunRules } from "../event/run-rules.ts";
 import type { RunClosed, SessionSegment } from "../event/session.ts";
 import type { Request } from "../event/signal.ts";

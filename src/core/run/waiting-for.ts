@@ -1,5 +1,5 @@
 import type { WaitingFor } from "../store/tables.ts";
-import { awaitedChildRun } from "./child-run.ts";
+import { awaitedChildRun } from "./child-run-notices.ts";
 import type { WaitCounts } from "./run-summary.ts";
 import type { StepStanding } from "./step.ts";
 

@@ -1,9 +1,9 @@
 import type { BackupRestore } from "../event/backup-restore.ts";
+import type { HeldIn } from "../values/held-in.ts";
 import type { Instant } from "../values/ids.ts";
-import type { Requested } from "../values/requested.ts";
 
 /** An event in the backup journal of a tenant: a backup that a principal made, or the restore of one. */
-export type BackupEvent = { readonly at: Instant; readonly by: string } & Requested &
+export type BackupEvent = { readonly at: Instant; readonly by: string } & HeldIn &
   (
     | { readonly type: "backup.started"; readonly reason: string; readonly file: string }
     /** `started`: the position of the event that started it. */

@@ -2,11 +2,11 @@ import type { Run } from "../run/run.ts";
 import type { Check, Put } from "../store/store.ts";
 import type { Halt, HaltRow, HaltScope, ProjectLock } from "../store/tables.ts";
 import { type Fault, fault } from "../values/fault.ts";
+import type { HeldIn } from "../values/held-in.ts";
 import type { Instant, RunId } from "../values/ids.ts";
-import type { Requested } from "../values/requested.ts";
 
 /** An event in a journal of halts. */
-export type HaltEvent = { readonly at: Instant; readonly by: string; readonly reason: string } & Requested &
+export type HaltEvent = { readonly at: Instant; readonly by: string; readonly reason: string } & HeldIn &
   (
     | { readonly type: "halt.set"; readonly over: readonly HaltScope[] }
     | { readonly type: "halt.lifted"; readonly over: readonly HaltScope[] }

@@ -1,11 +1,11 @@
 import type { Put } from "../store/store.ts";
 import type { ProjectLock, ProjectLockRow } from "../store/tables.ts";
 import { type Fault, fault } from "../values/fault.ts";
+import type { HeldIn } from "../values/held-in.ts";
 import type { Instant, RunId } from "../values/ids.ts";
-import type { Requested } from "../values/requested.ts";
 
 /** An event in the journal of a project. Changes of its state are in the journals of its runs. */
-export type ProjectLockEvent = { readonly at: Instant; readonly by: string; readonly reason: string } & Requested &
+export type ProjectLockEvent = { readonly at: Instant; readonly by: string; readonly reason: string } & HeldIn &
   ({ readonly type: "project.closed"; readonly how: ProjectLock["how"] } | { readonly type: "project.opened" });
 
 export const unlockedProject: ProjectLockRow = { closure: null };

@@ -1,15 +1,15 @@
 import { timerPut } from "../evolve/event-rows.ts";
 import { defaultQueue } from "../store/select-fairly.ts";
 import type { Put } from "../store/store.ts";
+import type { HeldIn } from "../values/held-in.ts";
 import type { Instant, RunId } from "../values/ids.ts";
-import type { Requested } from "../values/requested.ts";
 import type { ForgottenSession } from "./forgotten-session.ts";
 
 /**
  * An event in the retention journal of a tenant. `started` is on disk before anything is erased, so that a retention that
  * a crash cuts off is recorded, too.
  */
-export type RetentionEvent = { readonly at: Instant; readonly by: string } & Requested &
+export type RetentionEvent = { readonly at: Instant; readonly by: string } & HeldIn &
   (
     | {
         readonly type: "retention.started";

@@ -10,9 +10,9 @@ import { TimeZone } from "../time/time-zone.ts";
 import { assert } from "../values/assert.ts";
 import type { Mode } from "../values/effect.ts";
 import { type Fault, fault } from "../values/fault.ts";
+import type { HeldIn } from "../values/held-in.ts";
 import type { Digest, Instant, RunId } from "../values/ids.ts";
 import type { Json, JsonObject } from "../values/json.ts";
-import type { Requested } from "../values/requested.ts";
 
 /** The times at which a plan is submitted. */
 export type ScheduleTerms = Pick<ScheduleRow, "cron" | "zone" | "catch_up">;
@@ -37,7 +37,7 @@ export interface ScheduleOrder {
 }
 
 /** An event in the journal of a schedule. Each records the next time, so that it is never computed again. */
-export type ScheduleEvent = { readonly at: Instant; readonly next_at: Instant | null } & Requested &
+export type ScheduleEvent = { readonly at: Instant; readonly next_at: Instant | null } & HeldIn &
   (
     | {
         readonly type: "schedule.set";
@@ -63,7 +63,7 @@ export interface ScheduleFiring {
   readonly missed_from: Instant | null;
 }
 
-export type ScheduleCommand = { readonly now: Instant } & Requested &
+export type ScheduleCommand = { readonly now: Instant } & HeldIn &
   (
     | {
         readonly type: "set";

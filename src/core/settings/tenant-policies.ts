@@ -1,11 +1,11 @@
 import type { Put } from "../store/store.ts";
 import type { PolicyRow } from "../store/tables.ts";
+import type { HeldIn } from "../values/held-in.ts";
 import type { Instant, RunId } from "../values/ids.ts";
 import type { JsonObject } from "../values/json.ts";
-import type { Requested } from "../values/requested.ts";
 
 /** An event in the journal of a tenant's policies. */
-export type PolicyEvent = { readonly at: Instant; readonly by: string; readonly reason?: string } & Requested &
+export type PolicyEvent = { readonly at: Instant; readonly by: string; readonly reason?: string } & HeldIn &
   (
     | { readonly type: "policy.set"; readonly place: string; readonly document: JsonObject }
     | { readonly type: "policy.removed"; readonly place: string }

@@ -1,7 +1,7 @@
 import type { Capture, ResourceClosing } from "../ports/resource.ts";
 import type { StatePoint } from "../store/tables.ts";
+import type { HeldIn } from "../values/held-in.ts";
 import type { Digest, EffectKey, RunId, StepId } from "../values/ids.ts";
-import type { Requested } from "../values/requested.ts";
 import type { Patch } from "./patch.ts";
 import type { SnapshotPointer } from "./version-bundle.ts";
 
@@ -19,7 +19,7 @@ export interface StateChange {
 }
 
 /** The record that a person restored an earlier state. */
-export interface StateRestore extends Requested {
+export interface StateRestore extends HeldIn {
   readonly by: string;
   readonly reason: string;
   /** The version whose contents were restored. */
@@ -42,7 +42,7 @@ export interface RejectedCall {
 }
 
 /** The point at which a fork continues: earlier steps are done, and the state is that of this point. */
-export interface ForkOrigin extends Requested {
+export interface ForkOrigin extends HeldIn {
   readonly run_id: RunId;
   /** The ancestors of that run, nearest first. Absent: none. */
   readonly above?: readonly RunId[];

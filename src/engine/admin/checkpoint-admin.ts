@@ -18,9 +18,9 @@ import type {
   CheckpointView,
   StateSelector,
 } from "../api/state-api.ts";
+import { findRequestExecution, requestField } from "../journal/find-request-execution.ts";
 import type { JudgedRequest } from "../journal/judged-request.ts";
 import { loadRun } from "../journal/load-run.ts";
-import { findRequested, requestField } from "../journal/requested-event.ts";
 import { makeCaptureTag } from "../resources/capture-owner.ts";
 import { diffFiles } from "../resources/restore-points.ts";
 import { restoreResourcesAt } from "../resources/restore-resources-at.ts";
@@ -58,7 +58,7 @@ export class CheckpointAdmin implements Pick<Checkpoints, "list" | "restore" | "
     assertSeesAllState(principal);
     const reason = readReason(options);
     const { store } = this.#ports;
-    const earlier = await findRequested<RestoreEvent>(store, principal.tenant, at.runId as RunId, options);
+    const earlier = await findRequestExecution<RestoreEvent>(store, principal.tenant, at.runId as RunId, options);
     if (earlier !== null) return toCheckpointRestore([earlier.event], earlier.event.to);
     return atCheckpoint(this.#ports, principal.tenant, at, async (found) => {
       await assertProjectOpen(this.#ports, found.run);

@@ -13,11 +13,11 @@ import { requestLimits } from "../api/request-limits.ts";
 import { childRunId } from "../call/child-run-port.ts";
 import { isStoreFault } from "../journal/append-errors.ts";
 import { appendOnce } from "../journal/append-once.ts";
+import { findRequestExecution, requestField } from "../journal/find-request-execution.ts";
 import { GENESIS_HASH, JournalCodec } from "../journal/journal-codec.ts";
 import { haltJournal } from "../journal/journal-names.ts";
 import { isLanded, type JudgedRequest } from "../journal/judged-request.ts";
 import { loadRun } from "../journal/load-run.ts";
-import { findRequested, requestField } from "../journal/requested-event.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 import { assertRunExists } from "./gate-and-cost-reports.ts";
@@ -98,7 +98,7 @@ export class HaltAdmin implements Halts {
     const { store, clock } = this.#ports;
     for (;;) {
       const head = await store.head(tenant, haltJournal);
-      if ((await findRequested(store, tenant, haltJournal, request)) !== null) return null;
+      if ((await findRequestExecution(store, tenant, haltJournal, request)) !== null) return null;
       const before = await this.#row(tenant);
       const event = decideHalt(before, { ...request, at: clock.now(), by: who.id });
       if (event === null || "code" in event) return event;

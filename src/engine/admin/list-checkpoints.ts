@@ -10,8 +10,8 @@ import type { RunId, StepId, Tenant } from "../../core/values/ids.ts";
 import { isJsonObject, type Json } from "../../core/values/json.ts";
 import type { CheckpointFilter } from "../api/checkpoint-api.ts";
 import type { CheckpointView, StateSelector } from "../api/state-api.ts";
-import { AcceptedEvents, plannedTool } from "../journal/accepted-events.ts";
 import { loadRun } from "../journal/load-run.ts";
+import { plannedTool, RunAcceptedEvents } from "../journal/run-accepted-events.ts";
 import { type CaptureOwner, readCaptureTag } from "../resources/capture-owner.ts";
 import type { StateVersion, VersionedState } from "../state/project-states.ts";
 import { snapshotId } from "../state/snapshot-id.ts";
@@ -105,7 +105,7 @@ class CheckpointReader {
   /** A principal that may see only parts of the state is shown no outputs. */
   readonly #seesOutputs: boolean;
   readonly #pages: EventPageCache;
-  readonly #accepted: AcceptedEvents;
+  readonly #accepted: RunAcceptedEvents;
   readonly #runs = new Map<RunId, Run | null>();
 
   constructor(ports: WorkerPorts, principal: Principal) {
@@ -114,7 +114,7 @@ class CheckpointReader {
     this.#tenant = tenant;
     this.#seesOutputs = stateBounds(principal).length === 0;
     this.#pages = new EventPageCache(ports.store, tenant);
-    this.#accepted = new AcceptedEvents(ports.store, tenant);
+    this.#accepted = new RunAcceptedEvents(ports.store, tenant);
   }
 
   async viewVersion({ version, point }: StateVersion): Promise<CheckpointView> {

@@ -20,10 +20,10 @@ import { readReason } from "../api/read-reason.ts";
 import { requestLimits } from "../api/request-limits.ts";
 import type { PrincipalOptions, ReasonOptions } from "../api/request-options.ts";
 import { appendOnce } from "../journal/append-once.ts";
+import { findRequestExecution, requestField } from "../journal/find-request-execution.ts";
 import { GENESIS_HASH, JournalCodec } from "../journal/journal-codec.ts";
 import { policyJournal } from "../journal/journal-names.ts";
 import { isLanded, type JudgedRequest } from "../journal/judged-request.ts";
-import { findRequested, requestField } from "../journal/requested-event.ts";
 import { loadPolicyEvents, loadTenantPolicies, policyPlace } from "../rules/policy-registry.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 import { judgeSamples } from "./judge-samples.ts";
@@ -122,7 +122,7 @@ export class PolicyAdmin implements TenantPolicies {
     const run = policyJournal;
     for (;;) {
       const head = await store.head(tenant, run);
-      if ((await findRequested(store, tenant, run, requested)) !== null) break;
+      if ((await findRequestExecution(store, tenant, run, requested)) !== null) break;
       const stored = await store.row(tenant, "setting", run);
       const before = stored === null ? noPolicies : (JSON.parse(stored.row) as PolicyRow);
       const event = fact(id, clock.now(), before);

@@ -20,12 +20,12 @@ import { readPageOptions } from "../api/read-page-options.ts";
 import { readPrincipal } from "../api/read-principal.ts";
 import { readReason } from "../api/read-reason.ts";
 import type { CallResult, PrincipalOptions, ReasonOptions, SubmitOptions } from "../api/request-options.ts";
-import { type AcceptedEvent, AcceptedEvents, plannedTool } from "../journal/accepted-events.ts";
 import { appendOnce } from "../journal/append-once.ts";
+import { findRequestExecution, requestField } from "../journal/find-request-execution.ts";
 import { GENESIS_HASH, JournalCodec } from "../journal/journal-codec.ts";
 import { projectLockJournal } from "../journal/journal-names.ts";
 import { isLanded, type JudgedRequest } from "../journal/judged-request.ts";
-import { findRequested, requestField } from "../journal/requested-event.ts";
+import { type AcceptedEvent, plannedTool, RunAcceptedEvents } from "../journal/run-accepted-events.ts";
 import { EventPageCache, StateHistoryReader } from "../state/state-history.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 
@@ -67,7 +67,7 @@ export class ProjectAdmin implements ProjectApi {
     const key = projectKey(checkProjectName(project));
     const row = await store.row(tenant, "project", key);
     const reader = new StateHistoryReader(store, tenant, row === null ? null : JSON.parse(row.row));
-    const cache = { pages: new EventPageCache(store, tenant), acceptedEvents: new AcceptedEvents(store, tenant) };
+    const cache = { pages: new EventPageCache(store, tenant), acceptedEvents: new RunAcceptedEvents(store, tenant) };
     const versions: ProjectVersion[] = [];
     while (reader.base !== null) {
       const { versions: recorded } = await reader.readNext();
@@ -123,7 +123,7 @@ export class ProjectAdmin implements ProjectApi {
     const reason = readReason(options);
     for (;;) {
       const { position, hash } = (await store.head(tenant, run)) ?? { position: 0, hash: GENESIS_HASH };
-      if ((await findRequested(store, tenant, run, options)) !== null) break;
+      if ((await findRequestExecution(store, tenant, run, options)) !== null) break;
       const request = { ...make(id, clock.now(), reason), ...requestField(options) };
       const event = decideProjectLock(await this.#row(tenant, run), request);
       if (event === null) return;
@@ -154,7 +154,7 @@ type MakeLockEvent = (by: string, at: Instant, reason: string) => ProjectLockEve
 /** Events that were read while listing versions. */
 interface HistoryCache {
   readonly pages: EventPageCache;
-  readonly acceptedEvents: AcceptedEvents;
+  readonly acceptedEvents: RunAcceptedEvents;
 }
 
 function toProjectVersion(

@@ -2,7 +2,7 @@ import type { ActNamedByApprover } from "../../core/decide/act-named-by-approver
 import { usesReceipt } from "../../core/decide/answer-by-named-act.ts";
 import type { LeftAct } from "../../core/event/left-act.ts";
 import { namingKey } from "../../core/evolve/event-rows.ts";
-import { inheritedActs } from "../../core/run/left-acts.ts";
+import { inheritedActs } from "../../core/run/branch-acts.ts";
 import type { Run } from "../../core/run/run.ts";
 import type { LedgerRow, NamingRow } from "../../core/store/tables.ts";
 import type { RunId, StepId, Tenant } from "../../core/values/ids.ts";

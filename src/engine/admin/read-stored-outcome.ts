@@ -3,8 +3,8 @@ import type { OutcomeRow } from "../../core/store/tables.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Tenant } from "../../core/values/ids.ts";
 import type { OutcomeWithOutput } from "../api/outcome-with-output.ts";
-import { eventIds, readTraceIds } from "../journal/event-ids.ts";
 import { loadEventAt } from "../journal/load-run.ts";
+import { eventIds, readTraceIds } from "../journal/read-trace-ids.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 
 /** Returns an outcome with its output. Throws OUTCOME_NOT_FOUND if the tenant has none with the id. */

@@ -7,7 +7,7 @@ import type { SubmitOptions } from "../api/engine-api.ts";
 import { labelFields } from "../api/label-problems.ts";
 import { newRun } from "../journal/load-run.ts";
 import { RunMailbox } from "../journal/run-mailbox.ts";
-import type { OtherPlans } from "../messages/other-plans.ts";
+import type { ReplacementPlans } from "../messages/replacement-plans.ts";
 import { dryRunError, readSubmission, type SubmittedRun } from "../messages/submit-run.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 import { simulatePlan } from "./simulate-plan.ts";
@@ -20,7 +20,7 @@ export async function recordDryRun(
   ports: WorkerPorts,
   plan: Plan,
   principal: Principal,
-  options: SubmitOptions & OtherPlans & Required<Pick<SubmitOptions, "context">>,
+  options: SubmitOptions & ReplacementPlans & Required<Pick<SubmitOptions, "context">>,
 ): Promise<SubmittedRun> {
   assertOnePlan(options);
   const submission = await readSubmission(ports, principal, plan, options);
@@ -62,7 +62,7 @@ export async function recordDryRun(
 }
 
 /** A dry run says what one plan would do: what a replanner would answer is not known. */
-function assertOnePlan({ replan, fallbacks = [], retryFailed }: SubmitOptions & OtherPlans): void {
+function assertOnePlan({ replan, fallbacks = [], retryFailed }: SubmitOptions & ReplacementPlans): void {
   const given = [
     ...(replan === undefined ? [] : ["replan"]),
     ...(fallbacks.length === 0 ? [] : ["fallbacks"]),

@@ -3,8 +3,8 @@ import type { RunId, StepId } from "../../core/values/ids.ts";
 import type { ResolveOptions } from "../api/engine-api.ts";
 import { assertName, readPrincipal } from "../api/read-principal.ts";
 import { readReason } from "../api/read-reason.ts";
+import { findRequestExecution, requestField } from "../journal/find-request-execution.ts";
 import type { JudgedRequest } from "../journal/judged-request.ts";
-import { findRequested, requestField } from "../journal/requested-event.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 import { readResolution } from "./read-resolution.ts";
@@ -53,6 +53,6 @@ export async function resolveHeldStep(
   options: ResolveOptions & JudgedRequest,
 ): Promise<void> {
   const { tenant } = readPrincipal(options.principal);
-  if ((await findRequested(ports.store, tenant, runId as RunId, options)) !== null) return;
+  if ((await findRequestExecution(ports.store, tenant, runId as RunId, options)) !== null) return;
   await resolveStep(ports, leasedRuns, runId, stepId, options);
 }

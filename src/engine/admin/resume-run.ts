@@ -2,9 +2,9 @@ import type { RunId, Tenant } from "../../core/values/ids.ts";
 import { readPrincipal } from "../api/read-principal.ts";
 import { readReason } from "../api/read-reason.ts";
 import type { ReasonOptions } from "../api/request-options.ts";
+import { requestField } from "../journal/find-request-execution.ts";
 import type { JudgedRequest } from "../journal/judged-request.ts";
 import { loadRun } from "../journal/load-run.ts";
-import { requestField } from "../journal/requested-event.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 

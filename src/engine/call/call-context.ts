@@ -9,7 +9,7 @@ import type { AttemptReport } from "./attempt-report.ts";
 import type { CallPorts } from "./call-ports.ts";
 import type { CallerFunction } from "./caller-function.ts";
 import type { ChildRunPort } from "./child-run-port.ts";
-import type { RunningHandler } from "./handler-attempt.ts";
+import type { RunningHandler } from "./start-handler.ts";
 
 /** Identifies a running handler: that of an attempt, or that of a preview. */
 export type HandlerOwner = Pick<Grant, "step_id" | "generation">;

@@ -9,7 +9,7 @@ import type { HaltCache } from "../rules/halt-cache.ts";
 import type { PolicyRegistry } from "../rules/policy-registry.ts";
 import type { SettingsByTenant } from "../rules/settings-by-tenant.ts";
 import type { ActsInFlight } from "./acts-in-flight.ts";
-import type { EqualCalls } from "./equal-calls.ts";
+import type { EqualCallsInFlight } from "./equal-calls-in-flight.ts";
 import type { ToolRegistry } from "./tool-registry.ts";
 import type { VerbPort } from "./verb-tools.ts";
 
@@ -19,7 +19,7 @@ export interface CallPorts extends ResourceRestorePorts {
   /** Measures durations: unlike the clock, it cannot be set. */
   readonly stopwatch: Stopwatch;
   readonly actsInFlight: ActsInFlight;
-  readonly equalCalls: EqualCalls;
+  readonly equalCalls: EqualCallsInFlight;
   /** With the call, the seed of the random numbers that a tool gets. */
   readonly seed: string;
   readonly limits: EngineLimits;

@@ -17,10 +17,10 @@ import { type CallResources, closeResources } from "./call-resources.ts";
 import { type CallerFunction, runInContext } from "./caller-function.ts";
 import { checkBeforeCall } from "./check-before-call.ts";
 import { expectedCost } from "./cost-estimate.ts";
-import { type HandlerListener, type HandlerWork, type RunningHandler, startHandler } from "./handler-attempt.ts";
 import { beginWork } from "./host-work.ts";
 import { previewInstant } from "./preview-call.ts";
 import { restoreRollbackTargets } from "./restore-rollback-targets.ts";
+import { type HandlerListener, type HandlerWork, type RunningHandler, startHandler } from "./start-handler.ts";
 import { timeLimitFor } from "./time-limit.ts";
 
 /** The report of an attempt. Null: the host of the agent does the work itself, and reports its end. */

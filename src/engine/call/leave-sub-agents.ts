@@ -1,6 +1,6 @@
 import type { Proposal } from "../../core/call/proposal.ts";
 import type { CommandOf } from "../../core/decide/command.ts";
-import { leftActKey } from "../../core/run/left-acts.ts";
+import { leftActKey } from "../../core/run/branch-acts.ts";
 import { findStep, type Run, type Step } from "../../core/run/run.ts";
 import type { Instant, RunId } from "../../core/values/ids.ts";
 import type { CallPorts } from "./call-ports.ts";

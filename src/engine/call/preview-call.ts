@@ -22,8 +22,8 @@ import type { CallContext } from "./call-context.ts";
 import { traceIdOf } from "./call-for-observer.ts";
 import type { CallPorts } from "./call-ports.ts";
 import type { CallResources } from "./call-resources.ts";
-import { startHandler } from "./handler-attempt.ts";
 import { withoutTool } from "./missing-tool-fault.ts";
+import { startHandler } from "./start-handler.ts";
 import { timeLimitFor } from "./time-limit.ts";
 
 /** True if a preview of the call can show something. */

@@ -2,7 +2,7 @@ import type { LedgerFact, Proposal, ReusableOutcome, ReuseTerms } from "../../co
 import { receiptOf } from "../../core/call/receipt.ts";
 import type { Event } from "../../core/event/event.ts";
 import { stepKinds } from "../../core/plan/step-kinds.ts";
-import { childEndSignal } from "../../core/run/child-run.ts";
+import { childEndSignal } from "../../core/run/child-run-notices.ts";
 import type { Run, Step } from "../../core/run/run.ts";
 import { awaitsSignal } from "../../core/run/step.ts";
 import { stepPrincipal } from "../../core/run/step-principal.ts";

@@ -8,7 +8,7 @@ import { requirementsMet } from "../../core/run/worker-requirements.ts";
 import type { Tool } from "../../core/tool/tool.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import type { Digest } from "../../core/values/ids.ts";
-import { parseToolCondition } from "../../policy/parser/parse-tool-condition.ts";
+import { parseToolPrecondition } from "../../policy/parser/parse-tool-precondition.ts";
 import { requestLimits } from "../api/request-limits.ts";
 import { digestOfJson, digestOfParts } from "../ports/digest.ts";
 import { MODEL_TOOL } from "./model-call-tool.ts";
@@ -180,7 +180,7 @@ function toolFacts(tool: Tool): ToolFacts {
 
 function compileConditions({ name, preconditions }: Tool, language: ExpressionLanguage): readonly ToolCondition[] {
   return preconditions.map((precondition) => {
-    const condition = parseToolCondition(precondition, language);
+    const condition = parseToolPrecondition(precondition, language);
     if (!("wrong" in condition)) return condition;
     throw new FaultError(fault("TOOL_INVALID", `${name}: its precondition ${condition.wrong}`));
   });

@@ -1,10 +1,10 @@
 import type { Check, Entry } from "../../core/store/store.ts";
 import type { RunId, Tenant } from "../../core/values/ids.ts";
 import { appendOnce } from "./append-once.ts";
+import { findRequestExecution } from "./find-request-execution.ts";
 import { GENESIS_HASH, JournalCodec, type JournalEvent } from "./journal-codec.ts";
 import type { JournalPorts } from "./journal-ports.ts";
 import { isLanded } from "./judged-request.ts";
-import { findRequested } from "./requested-event.ts";
 
 /**
  * Appends an event to a journal without rows, synced to disk, and returns its position. Tries the next position if
@@ -19,7 +19,7 @@ export async function appendEvent(
 ): Promise<number> {
   for (;;) {
     const { position, hash } = (await ports.store.head(tenant, run)) ?? { position: 0, hash: GENESIS_HASH };
-    const earlier = "held_in" in event ? await findRequested(ports.store, tenant, run, event) : null;
+    const earlier = "held_in" in event ? await findRequestExecution(ports.store, tenant, run, event) : null;
     if (earlier !== null) return earlier.position;
     const entry: Entry = {
       tenant,

@@ -2,8 +2,8 @@ import type { Run } from "../../core/run/run.ts";
 import type { AppendResult } from "../../core/store/store.ts";
 import { ConditionFailedError } from "./append-errors.ts";
 import type { Batch, QueuedCommand } from "./batch.ts";
+import { findSupersededAct } from "./find-superseded-act.ts";
 import type { JournalPorts } from "./journal-ports.ts";
-import { findSuperseded } from "./superseded-act.ts";
 
 /** Returns the commands to decide again after the store refused a row of their batch. Throws if their callers must decide. */
 export async function commandsAfterRefusal(
@@ -17,7 +17,7 @@ export async function commandsAfterRefusal(
     await projects.refresh(run.tenant, landing.key); // Another call has published a version of the state.
     return commands;
   }
-  const command = findSuperseded(run, batch, landing, clock.now());
+  const command = findSupersededAct(run, batch, landing, clock.now());
   if (command === null) throw new ConditionFailedError(landing);
   // A later act owns the ledger row, which is recorded first.
   return [{ make: () => command, mustLand: false, answer: () => {}, refuse: () => {} }, ...commands];

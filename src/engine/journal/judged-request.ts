@@ -1,9 +1,9 @@
 import type { AppendResult, Check } from "../../core/store/store.ts";
-import type { Requested } from "../../core/values/requested.ts";
+import type { HeldIn } from "../../core/values/held-in.ts";
 import { ConditionFailedError } from "./append-errors.ts";
 
 /** A change that the tenant's policies have judged: it is made directly, or it is the execution of a held request. */
-export interface JudgedRequest extends Requested {
+export interface JudgedRequest extends HeldIn {
   /** The policy row that allowed the change. The append that makes the change fails if the row is another one now. */
   readonly checks?: readonly Check[];
 }

@@ -22,9 +22,9 @@ import { decideBatch } from "./decide-batch.ts";
 import { JournalCodec } from "./journal-codec.ts";
 import type { JournalPorts } from "./journal-ports.ts";
 import type { LoadedRun } from "./load-run.ts";
-import type { MailboxListener } from "./mailbox-listener.ts";
+import type { MailboxOwner } from "./mailbox-owner.ts";
 import { type EntryTerms, makeEntry } from "./make-entry.ts";
-import { mayContinue, RESULTS_AHEAD_MAX } from "./may-continue.ts";
+import { mayRunAhead, RESULTS_AHEAD_MAX } from "./may-run-ahead.ts";
 import { publishStateChanges } from "./publish-state-changes.ts";
 import { readNewEvents } from "./read-new-events.ts";
 
@@ -48,7 +48,7 @@ export class RunMailbox {
   readonly #ports: JournalPorts;
   readonly #journal: JournalCodec;
   readonly #terms: EntryTerms;
-  readonly #listener: MailboxListener | null;
+  readonly #listener: MailboxOwner | null;
   readonly #queue: QueuedCommand[] = [];
   /** Up to here the store cannot have lost events: those read with the claim, and all up to the last hard append. */
   #synced: number;
@@ -68,7 +68,7 @@ export class RunMailbox {
   /** Set if this worker never held its new run: another worker may hold the same epoch, so nothing more is sent. */
   #neverHeld: FencedError | null = null;
 
-  constructor(ports: JournalPorts, state: LoadedRun, epoch: Epoch | null, listener: MailboxListener | null = null) {
+  constructor(ports: JournalPorts, state: LoadedRun, epoch: Epoch | null, listener: MailboxOwner | null = null) {
     this.#ports = ports;
     this.#run = state.run;
     this.#stored = state.run;
@@ -77,8 +77,7 @@ export class RunMailbox {
     this.#epoch = epoch;
     this.#listener = listener;
     this.#journal = new JournalCodec(state.run.tenant, state.run.id);
-    const showsResult: MailboxListener["showsResult"] = (after, events) =>
-      listener?.showsResult(after, events) === true;
+    const showsResult: MailboxOwner["showsResult"] = (after, events) => listener?.showsResult(after, events) === true;
     this.#terms = { epoch, durability: ports.durability, showsResult };
   }
 
@@ -212,7 +211,7 @@ export class RunMailbox {
     if (this.#epoch === null || this.#listener === null || this.#ports.durability === "every") return false;
     if (this.#unwritten.length > 0 || this.#isOffering) return false;
     const count = (this.#ahead?.events.length ?? 0) + batch.events.length;
-    return count <= RESULTS_AHEAD_MAX && mayContinue(batch) && !this.#listener.showsResult(batch.after, batch.events);
+    return count <= RESULTS_AHEAD_MAX && mayRunAhead(batch) && !this.#listener.showsResult(batch.after, batch.events);
   }
 
   /**

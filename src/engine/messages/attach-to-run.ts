@@ -20,7 +20,7 @@ import { makeProposal } from "../call/make-proposal.ts";
 import { loadRun } from "../journal/load-run.ts";
 import { digestOfJson } from "../ports/digest.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
-import type { OtherPlans } from "./other-plans.ts";
+import type { ReplacementPlans } from "./replacement-plans.ts";
 
 /** A submission: its request, if it has a key, and the content that makes two submissions the same. */
 export interface SubmittedRequest {
@@ -40,7 +40,7 @@ export interface SubmittedRequest {
  */
 export function readRequest(
   plan: Plan,
-  options: SubmitOptions & OtherPlans,
+  options: SubmitOptions & ReplacementPlans,
   { mode, policy }: { readonly mode: Mode; readonly policy: string | null },
 ): SubmittedRequest {
   const { context = {}, project = null, session = null, replan, fallbacks = [] } = options;

@@ -30,10 +30,10 @@ import type { PrincipalOptions, SubmitOptions } from "../api/request-options.ts"
 import type { ScheduleOptions, Schedules } from "../api/schedule-api.ts";
 import { isStoreFault } from "../journal/append-errors.ts";
 import { appendOnce } from "../journal/append-once.ts";
+import { findRequestExecution, requestField } from "../journal/find-request-execution.ts";
 import { GENESIS_HASH, JournalCodec } from "../journal/journal-codec.ts";
 import { isScheduleJournal, scheduleJournal } from "../journal/journal-names.ts";
 import { isLanded, type JudgedRequest } from "../journal/judged-request.ts";
-import { findRequested, requestField } from "../journal/requested-event.ts";
 import { listRows } from "../journal/store-listing.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
@@ -247,7 +247,7 @@ export class ScheduleRunner implements Schedules {
       const head = await this.#ports.store.head(tenant, run);
       const stored = await this.#ports.store.row(tenant, "setting", run);
       const before = stored && (JSON.parse(stored.row) as ScheduleRow);
-      if ((await findRequested(this.#ports.store, tenant, run, command)) !== null) return before;
+      if ((await findRequestExecution(this.#ports.store, tenant, run, command)) !== null) return before;
       const event = decideSchedule(before, command);
       if (event === null || "code" in event) return event ?? before;
       const position = (head?.position ?? 0) + 1;

@@ -34,8 +34,8 @@ import {
   type SubmittedRequest,
 } from "./attach-to-run.ts";
 import { bindOutcomes, hasOutcomeBindings } from "./bind-outcomes.ts";
-import type { OtherPlans } from "./other-plans.ts";
 import { refuseSubmission } from "./refuse-run.ts";
+import type { ReplacementPlans } from "./replacement-plans.ts";
 import { submissionMode } from "./submission-mode.ts";
 
 export interface SubmittedRun {
@@ -51,7 +51,7 @@ export async function submitRun(
   leasedRuns: LeasedRuns,
   plan: Plan,
   principal: Principal,
-  options: SubmitOptions & OtherPlans,
+  options: SubmitOptions & ReplacementPlans,
 ): Promise<SubmittedRun> {
   leasedRuns.assertOpen();
   const now = ports.clock.now();
@@ -83,7 +83,7 @@ export async function readSubmission(
   ports: WorkerPorts,
   principal: Principal,
   plan: Plan,
-  options: SubmitOptions & OtherPlans,
+  options: SubmitOptions & ReplacementPlans,
 ): Promise<SubmittedRequest> {
   const mode = submissionMode(ports, principal, options);
   const isComputed = options.requestKey === "content" || options.intent !== undefined;
@@ -119,7 +119,7 @@ async function boundSubmission(
 interface NewRun {
   readonly now: Instant;
   readonly id: RunId;
-  readonly options: SubmitOptions & OtherPlans;
+  readonly options: SubmitOptions & ReplacementPlans;
 }
 
 /** Returns a function that makes the command. It takes the version of the request row in the older format, if there is one. */
@@ -159,13 +159,17 @@ function acceptCommand(
 }
 
 /** Returns the pins of the tools that the plan, its fallback plans and its replanner call. */
-function allPins(ports: WorkerPorts, plan: Plan, { replan, fallbacks = [] }: OtherPlans): Record<string, ToolPin> {
+function allPins(
+  ports: WorkerPorts,
+  plan: Plan,
+  { replan, fallbacks = [] }: ReplacementPlans,
+): Record<string, ToolPin> {
   const pins = Object.assign({}, toolPins(ports, plan), ...fallbacks.map((other) => toolPins(ports, other)));
   const pin = replan === undefined ? null : ports.toolbox.pin(replan.by);
   return replan === undefined || pin === null ? pins : { ...pins, [replan.by]: pin };
 }
 
-function otherPlanFields({ replan, fallbacks = [] }: OtherPlans): OtherPlans {
+function otherPlanFields({ replan, fallbacks = [] }: ReplacementPlans): ReplacementPlans {
   return { ...(replan !== undefined && { replan }), ...(fallbacks.length > 0 && { fallbacks }) };
 }
 

@@ -1,5 +1,5 @@
-import { subAgentsOf } from "../../core/run/child-run.ts";
-import { inheritedActs } from "../../core/run/left-acts.ts";
+import { inheritedActs } from "../../core/run/branch-acts.ts";
+import { subAgentsOf } from "../../core/run/child-run-notices.ts";
 import type { Run } from "../../core/run/run.ts";
 import type { RunRow } from "../../core/store/tables.ts";
 import type { RunId } from "../../core/values/ids.ts";

@@ -6,7 +6,7 @@ import type { Tool, ToolContext } from "../../core/tool/tool.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/values/json.ts";
 import { builtInToolSchema } from "../ports/built-in-tool-schema.ts";
-import { loadSlices, snapshotProblem } from "../state/load-snapshot.ts";
+import { restoreSlices, snapshotProblem } from "../state/restore-slices.ts";
 import { tagsProblem } from "../state/slice-snapshots.ts";
 import { snapshotVerbs } from "../state/snapshot-verbs.ts";
 
@@ -126,6 +126,6 @@ async function load(
       throw new FaultError(fault("RESOURCE_ELSEWHERE", `this engine has no resource ${name} that can be loaded`));
     await resource.replace(context.resource(name), contents);
   }
-  loadSlices(slices, snapshot, context, preserveLogs);
+  restoreSlices(slices, snapshot, context, preserveLogs);
   return { slices: Object.keys(snapshot.slices).length, resources: loaded.map(([name]) => name) };
 }

@@ -3,7 +3,7 @@ import type { CommandOf } from "../../core/decide/command.ts";
 import type { LeftAct } from "../../core/event/left-act.ts";
 import type { SessionSegment } from "../../core/event/session.ts";
 import { sessionKey } from "../../core/evolve/event-rows.ts";
-import { inheritedActs } from "../../core/run/left-acts.ts";
+import { inheritedActs } from "../../core/run/branch-acts.ts";
 import type { Run } from "../../core/run/run.ts";
 import type { StoredRow } from "../../core/store/store.ts";
 import type { RequestRow, RunRow } from "../../core/store/tables.ts";

@@ -1,7 +1,7 @@
 import type { Principal } from "../../core/approval/principal.ts";
 import type { LeftAct } from "../../core/event/left-act.ts";
 import type { ParentStep } from "../../core/event/parent-step.ts";
-import { inheritedActs } from "../../core/run/left-acts.ts";
+import { inheritedActs } from "../../core/run/branch-acts.ts";
 import type { Run } from "../../core/run/run.ts";
 import { stricterMode } from "../../core/values/effect.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";

@@ -14,12 +14,16 @@ import type { Digest } from "../../core/values/ids.ts";
 import { isName, nameRule } from "../../core/values/is-name.ts";
 import { isJsonObject, type Json, type JsonObject, sameJson } from "../../core/values/json.ts";
 import type { ModelCallOptions } from "../api/model-api.ts";
-import { modelLimits } from "../api/model-limits.ts";
+import { modelRequestLimits } from "../api/model-request-limits.ts";
 import { MODEL_TOOL } from "../call/model-call-tool.ts";
 import { digestOfJson, digestOfParts } from "../ports/digest.ts";
 import { callStepId } from "./proposed-calls.ts";
 
-const requestLimits: JsonLimits = { bytes: modelLimits.requestBytes, depth: 64, nodes: modelLimits.requestNodes };
+const requestLimits: JsonLimits = {
+  bytes: modelRequestLimits.requestBytes,
+  depth: 64,
+  nodes: modelRequestLimits.requestNodes,
+};
 
 /** A smaller field of a request is recorded with each request; a larger one once. */
 const INLINE_FIELD_MAX = 200;
@@ -60,9 +64,12 @@ export function parseModelCall(given: unknown, options: ModelCallOptions): Parse
   const compared = normalize === undefined ? request : readJsonObject(normalize(request), "the normalized request");
   const { messages, follows, head, field } = readModelRequest(compared);
   const form = field === null ? "none" : `${typeof compared[field]} ${field}`;
-  if (messages.length > modelLimits.messages)
+  if (messages.length > modelRequestLimits.messages)
     throw new FaultError(
-      fault("LIMIT_EXCEEDED", `the request has ${messages.length} messages, the limit is ${modelLimits.messages}`),
+      fault(
+        "LIMIT_EXCEEDED",
+        `the request has ${messages.length} messages, the limit is ${modelRequestLimits.messages}`,
+      ),
     );
   const contents = messages.map(toContent); // Each message is digested once, because a long session has thousands.
   const shown = redacted(request, redact);
@@ -160,8 +167,8 @@ export function proposedModelCall(run: Run, principal: Principal, read: ParsedMo
 
 function assertLane({ conversation }: Run, lane: string): void {
   const { size = 0 } = conversation?.lanes ?? {};
-  if (size < modelLimits.lanes || conversation?.lanes.has(lane)) return;
-  throw new FaultError(fault("LIMIT_EXCEEDED", `the run has ${size} lanes, the limit is ${modelLimits.lanes}`));
+  if (size < modelRequestLimits.lanes || conversation?.lanes.has(lane)) return;
+  throw new FaultError(fault("LIMIT_EXCEEDED", `the run has ${size} lanes, the limit is ${modelRequestLimits.lanes}`));
 }
 
 /**

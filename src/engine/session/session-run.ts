@@ -35,7 +35,7 @@ import type { LeasedRun } from "../worker/leased-run.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import { waitForResult } from "../worker/wait-for-result.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
-import { endCall } from "./end-call.ts";
+import { endCall } from "./end-host-call.ts";
 import { ModelCalls } from "./model-calls.ts";
 import { type OpenedSession, openSession } from "./open-session.ts";
 import { proposedCalls, type ReadCall, readCallName, readCalls, readClient, readForMs } from "./proposed-calls.ts";

@@ -8,7 +8,7 @@ import { makeBuiltInTool } from "../../core/tool/make-built-in-tool.ts";
 import type { Tool, ToolContext } from "../../core/tool/tool.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/values/json.ts";
 import { builtInToolSchema } from "../ports/built-in-tool-schema.ts";
-import { loadSlices, snapshotProblem } from "./load-snapshot.ts";
+import { restoreSlices, snapshotProblem } from "./restore-slices.ts";
 import { findLocation, type SliceWriter, setStateValue } from "./set-state-value.ts";
 
 /**
@@ -36,7 +36,7 @@ export function makeStateTools(slices: readonly Slice[]): readonly Tool[] {
       "writes",
       "Makes state what a snapshot says: { snapshot }.",
       loadInputSchema,
-      (input, context) => loadSlices(slices, input.snapshot as unknown as Snapshot, context),
+      (input, context) => restoreSlices(slices, input.snapshot as unknown as Snapshot, context),
     ),
   ];
 }
@@ -48,7 +48,7 @@ export function makeRevertTool(slices: readonly Slice[]): Tool {
     "writes",
     "Makes state what a snapshot of an earlier version says: { snapshot }.",
     loadInputSchema,
-    (input, context) => loadSlices(slices, input.snapshot as unknown as Snapshot, context),
+    (input, context) => restoreSlices(slices, input.snapshot as unknown as Snapshot, context),
   );
 }
 

@@ -12,7 +12,7 @@ import type { CallContext } from "../call/call-context.ts";
 import { NoticeDelivery } from "../call/notice-delivery.ts";
 import { FencedError, isEngineClosed, isStoreFault, NotAcceptedError } from "../journal/append-errors.ts";
 import type { LoadedRun } from "../journal/load-run.ts";
-import type { MailboxListener } from "../journal/mailbox-listener.ts";
+import type { MailboxOwner } from "../journal/mailbox-owner.ts";
 import { RunMailbox } from "../journal/run-mailbox.ts";
 import { NEXT_MICROTASK } from "../ports/next-microtask.ts";
 import { ActConfirmer } from "./act-confirmer.ts";
@@ -20,7 +20,7 @@ import { AwaitedCalls } from "./awaited-calls.ts";
 import { DoubtSettler, doubtLookIn } from "./doubt-settler.ts";
 import { abandonIfIdle, askForNextUndo, continueStepsOfTools, findRecovery } from "./find-recovery.ts";
 import type { HandlerSlots } from "./handler-slots.ts";
-import type { LeasedRunListener } from "./leased-run-listener.ts";
+import type { LeasedRunOwner } from "./leased-run-owner.ts";
 import { restoreForLostWorker } from "./restore-for-lost-worker.ts";
 import { ResultWaiters } from "./result-waiters.ts";
 import { RunningHandlers } from "./running-handlers.ts";
@@ -32,7 +32,7 @@ import type { WorkerPorts } from "./worker-ports.ts";
  * A run that this worker has leased. Routes each committed event to the scheduler, the alarms, the doubt settler and
  * the deliveries, until the run has no more work.
  */
-export class LeasedRun implements MailboxListener {
+export class LeasedRun implements MailboxOwner {
   readonly claim: Claim;
   readonly mailbox: RunMailbox;
   readonly calls = new AwaitedCalls();
@@ -43,7 +43,7 @@ export class LeasedRun implements MailboxListener {
   readonly #confirmer: ActConfirmer;
   readonly #alarms: StepAlarms;
   readonly #deliveries: NoticeDelivery;
-  readonly #owner: LeasedRunListener;
+  readonly #owner: LeasedRunOwner;
   readonly #waiters = new ResultWaiters();
   readonly #idle: (() => void)[] = [];
   #begun = false;
@@ -55,7 +55,7 @@ export class LeasedRun implements MailboxListener {
   #stalled: { readonly error: unknown } | null = null;
   #released = false;
 
-  constructor(ports: WorkerPorts, slots: HandlerSlots, loaded: LoadedRun, claim: Claim, owner: LeasedRunListener) {
+  constructor(ports: WorkerPorts, slots: HandlerSlots, loaded: LoadedRun, claim: Claim, owner: LeasedRunOwner) {
     this.#ports = ports;
     this.claim = claim;
     this.#owner = owner;

@@ -14,7 +14,7 @@ import { askLeasedRun, type MakeOutsideCommand } from "./ask-leased-run.ts";
 import { DoubtTimers } from "./doubt-timers.ts";
 import { HandlerSlots } from "./handler-slots.ts";
 import { LeasedRun } from "./leased-run.ts";
-import type { LeaseEnd } from "./leased-run-listener.ts";
+import type { LeaseEnd } from "./leased-run-owner.ts";
 import { ReturnedHandlerReports } from "./returned-handler-reports.ts";
 import { RunWatchers } from "./run-watchers.ts";
 import type { WorkerPorts } from "./worker-ports.ts";

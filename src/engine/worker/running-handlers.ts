@@ -6,7 +6,7 @@ import type { AttemptReport } from "../call/attempt-report.ts";
 import type { CallContext, HandlerOwner } from "../call/call-context.ts";
 import { commitReport } from "../call/commit.ts";
 import { deliverNotices } from "../call/dispatch.ts";
-import type { RunningHandler } from "../call/handler-attempt.ts";
+import type { RunningHandler } from "../call/start-handler.ts";
 
 /**
  * The running handlers of a leased run, of attempts and previews. A handler can outlive its attempt and the next one.

@@ -2,13 +2,13 @@ import type { Guard } from "../../core/call/guard.ts";
 import { capabilityGuard } from "./capability-guard.ts";
 import { deadlineGuard } from "./deadline-guard.ts";
 import { flawGuard } from "./flaw-guard.ts";
-import { forkActsGuard } from "./fork-acts-guard.ts";
 import { modeGuard } from "./mode-guard.ts";
 import { planSizeGuard } from "./plan-size-guard.ts";
 import { policyGuard } from "./policy-guard.ts";
 import { preconditionsGuard } from "./preconditions-guard.ts";
 import { projectOpenGuard } from "./project-open-guard.ts";
 import { rejectedCallGuard } from "./rejected-call-guard.ts";
+import { repeatedActGuard } from "./repeated-act-guard.ts";
 import { requestedGateGuard } from "./requested-gate-guard.ts";
 import { restoredActsGuard } from "./restored-acts-guard.ts";
 import { rolesGuard } from "./roles-guard.ts";
@@ -35,6 +35,6 @@ export const standardGuards: readonly Guard[] = [
   deadlineGuard,
   planSizeGuard,
   requestedGateGuard,
-  forkActsGuard,
+  repeatedActGuard,
   rejectedCallGuard,
 ];

@@ -6,7 +6,7 @@ import type { Json } from "../../core/values/json.ts";
 import { approvalRule } from "../rules/approval-rule.ts";
 import { CallSelector } from "../rules/call-selector.ts";
 import { denyRule } from "../rules/deny-rule.ts";
-import { flowRule } from "../rules/flow-rule.ts";
+import { earlierCallsRule } from "../rules/earlier-calls-rule.ts";
 import { type ParameterTest, parameterRule } from "../rules/parameter-rule.ts";
 import { requireRule } from "../rules/require-rule.ts";
 import type { Rule, RuleAnswer, RuleCheck } from "../rules/rule.ts";
@@ -237,5 +237,5 @@ function parseFlowRule(fields: FieldReader, reader: RuleFieldReader, { reason }:
   const why = reason ?? "earlier calls of the run require an approval of this one";
   const objection: RuleAnswer =
     answer === "refuse" ? { says: "refuse", reason: why } : { says: "hold", demand, reason: why };
-  return flowRule({ tags: tags ?? [], tools }, objection);
+  return earlierCallsRule({ tags: tags ?? [], tools }, objection);
 }

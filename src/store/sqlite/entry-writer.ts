@@ -3,7 +3,7 @@ import { type AppendResult, checkedTenant, type Entry, type Put, type SealedEven
 import { taggedRowFields } from "../../core/store/tables.ts";
 import { assert } from "../../core/values/assert.ts";
 import type { Epoch, RunId, Tenant } from "../../core/values/ids.ts";
-import type { AppendParts } from "./append-parts.ts";
+import type { AppendContext } from "./append-context.ts";
 import { LateRefusalError } from "./group-commit.ts";
 import { updateTags } from "./sqlite-searches.ts";
 import type { SqliteStatements } from "./statements.ts";
@@ -15,7 +15,7 @@ const LANDED: AppendResult = { landed: true };
  * versions and positions are part of the writes where possible, so that nothing is read before. Such a write that fails
  * after another one of its entry throws LateRefusalError, unless `checksFirst` is true.
  */
-export function createEntryWriter(parts: AppendParts): (entry: Entry, checksFirst: boolean) => AppendResult {
+export function createEntryWriter(parts: AppendContext): (entry: Entry, checksFirst: boolean) => AppendResult {
   const view = viewOf(parts);
   const writeChecked = (entry: Entry): AppendResult => {
     const result = checkEntry(entry, view);
@@ -39,7 +39,7 @@ export function createEntryWriter(parts: AppendParts): (entry: Entry, checksFirs
 }
 
 /** Returns whether the conditions hold that are not part of a write. */
-function meetsReadConditions(entry: Entry, view: AppendView, settings: AppendParts["settings"]): boolean {
+function meetsReadConditions(entry: Entry, view: AppendView, settings: AppendContext["settings"]): boolean {
   const { tenant, puts, checks, charges, events } = entry;
   if (events.length === 0) return false; // Without a write of the head, epoch and position are read.
   for (const check of checks) {
@@ -68,7 +68,7 @@ interface WrittenConditions {
 }
 
 /** Writes the rows with expected versions, and the head. Stops at the first condition that fails. */
-function writeConditions(parts: AppendParts, entry: Entry): WrittenConditions {
+function writeConditions(parts: AppendContext, entry: Entry): WrittenConditions {
   let some = false;
   for (const put of entry.puts) {
     if (!isConditionalWrite(put)) continue;
@@ -94,7 +94,7 @@ function writeConditionalRow({ insertRow, updateRow }: SqliteStatements, tenant:
  * Moves the head, if position and epoch are the expected ones. Returns the number of the journal, or null if they are
  * not.
  */
-function writeHead(parts: AppendParts, entry: Entry): number | null {
+function writeHead(parts: AppendContext, entry: Entry): number | null {
   const { tenant, run, expect, events } = entry;
   const last = lastOf(events);
   if (expect.position === 0) return createHead(parts, tenant, run, expect.epoch, last);
@@ -118,7 +118,7 @@ function writesHeadRow({ run, expect, events, puts }: Entry): boolean {
 const progressTypes: ReadonlySet<string> = new Set(["step.started", "step.succeeded"]);
 
 function createHead(
-  { statements, heads, events }: AppendParts,
+  { statements, heads, events }: AppendContext,
   tenant: Tenant,
   run: RunId,
   epoch: Epoch | null,
@@ -140,7 +140,7 @@ function lastOf(events: Entry["events"]): SealedEvent {
 }
 
 /** Writes everything of an entry whose conditions are written. */
-function writeRest(parts: AppendParts, entry: Entry, journal: number | null): void {
+function writeRest(parts: AppendContext, entry: Entry, journal: number | null): void {
   const { statements, settings, events: log } = parts;
   const { tenant, run, puts, charges, events } = entry;
   if (journal !== null) {
@@ -163,7 +163,7 @@ function isFirstRow({ run, expect }: Entry, { table, key }: Put): boolean {
   return expect.position === 0 && table === "run" && key === run;
 }
 
-function viewOf({ statements, events, heads }: AppendParts): AppendView {
+function viewOf({ statements, events, heads }: AppendContext): AppendView {
   return {
     epoch: (tenant, run) => statements.epoch.get(tenant, run)?.epoch ?? null,
     position: (tenant, run) => heads.positionOf(tenant, run) ?? 0,

@@ -1,9 +1,9 @@
 import type { Clock } from "../../core/ports/clock.ts";
 import type { ClaimTerms } from "../../core/store/store.ts";
 import type { WorkerId } from "../../core/values/ids.ts";
-import type { AppendParts } from "./append-parts.ts";
+import type { AbandonedLeases } from "./abandoned-leases.ts";
+import type { AppendContext } from "./append-context.ts";
 import type { GroupCommit } from "./group-commit.ts";
-import type { UnrenewedLeases } from "./unrenewed-leases.ts";
 
 /** The registered workers of this process. */
 export interface OwnWorkers {
@@ -18,7 +18,7 @@ export interface OwnWorkers {
 }
 
 /** The shared context of the parts of the store. */
-export interface SqliteContext extends AppendParts {
+export interface SqliteContext extends AppendContext {
   readonly group: GroupCommit;
   readonly clock: Clock;
   /**
@@ -27,5 +27,5 @@ export interface SqliteContext extends AppendParts {
    */
   read<Result>(work: () => Result): Result | Promise<Result>;
   readonly workers: OwnWorkers;
-  readonly unrenewed: UnrenewedLeases;
+  readonly unrenewed: AbandonedLeases;
 }

@@ -5,7 +5,8 @@ import { leaseLength } from "../../core/store/lease-length.ts";
 import type { Store } from "../../core/store/store.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Instant } from "../../core/values/ids.ts";
-import { createAppendParts, transactionHooks } from "./append-parts.ts";
+import { AbandonedLeases } from "./abandoned-leases.ts";
+import { createAppendContext, transactionHooks } from "./append-context.ts";
 import { createChangePolling } from "./change-polling.ts";
 import { DataVersion } from "./data-version.ts";
 import { createEntryWriter } from "./entry-writer.ts";
@@ -13,20 +14,19 @@ import { eraseMethod } from "./erase-method.ts";
 import { NO_LIMIT, readJournals, readRunEvents } from "./event-reads.ts";
 import { exitBlockingTimers } from "./exit-blocking-timers.ts";
 import { closedFault, groupCommit } from "./group-commit.ts";
-import { sqliteLeases } from "./leases.ts";
 import { takeMaintenanceLock } from "./maintenance-lock.ts";
 import { IN_MEMORY, openDatabase } from "./open-database.ts";
 import { retryOpening } from "./retry-opening.ts";
 import type { SqliteContext } from "./sqlite-context.ts";
 import type { SqliteDatabase } from "./sqlite-driver.ts";
 import { toOpeningFault } from "./sqlite-fault.ts";
+import { sqliteLeases } from "./sqlite-leases.ts";
 import { sqliteReads } from "./sqlite-reads.ts";
 import { sqliteSearches } from "./sqlite-searches.ts";
 import { sqliteWaitTimes } from "./sqlite-wait-times.ts";
 import { sqliteStatements, toSqliteRow } from "./statements.ts";
 import { sqliteCopies } from "./store-copies.ts";
 import { truncateLog } from "./truncate-write-ahead-log.ts";
-import { UnrenewedLeases } from "./unrenewed-leases.ts";
 import type { WorkerFailpoints } from "./worker-failpoints.ts";
 import { WorkerRegistry } from "./worker-registry.ts";
 
@@ -86,7 +86,7 @@ export function sqliteStore(db: SqliteDatabase, file: string, options: SqliteOpt
   const version = new DataVersion(() => reads.readNow(() => statements.dataVersion.get()?.data_version));
   // A process that waits for a write or a read does not end before it.
   const waits = { timers: options.timers ?? exitBlockingTimers, stopwatch, dice };
-  const parts = createAppendParts(statements, version);
+  const parts = createAppendContext(statements, version);
   const group = groupCommit(db, file, { ...waits, ...transactionHooks(parts, version) });
   const reads = sqliteReads(file, waits);
   const boot = bootId();
@@ -95,7 +95,7 @@ export function sqliteStore(db: SqliteDatabase, file: string, options: SqliteOpt
     { statements, group, read: reads.read },
     { file, boot, timers, stopwatch, stallMs, failpoint, fileSystemType },
   );
-  const unrenewed = new UnrenewedLeases(leaseMs, stopwatch);
+  const unrenewed = new AbandonedLeases(leaseMs, stopwatch);
   const context = { ...parts, group, clock, ...reads, workers, unrenewed };
   const { watch, stop } = createChangePolling(timers, () => version.observe());
   return {

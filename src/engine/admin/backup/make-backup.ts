@@ -1,16 +1,16 @@
 import type { BackupContents, BackupEvent } from "../../../core/settings/backup.ts";
 import type { Store, StoreCopies, StoreCopy } from "../../../core/store/store.ts";
 import { FaultError, fault } from "../../../core/values/fault.ts";
+import type { HeldIn } from "../../../core/values/held-in.ts";
 import type { Tenant } from "../../../core/values/ids.ts";
-import type { Requested } from "../../../core/values/requested.ts";
 import type { BackupReport } from "../../api/backup-api.ts";
 import { readPrincipal } from "../../api/read-principal.ts";
 import { readReason } from "../../api/read-reason.ts";
 import type { ReasonOptions } from "../../api/request-options.ts";
 import { appendEvent } from "../../journal/append-event.ts";
+import { findRequestExecution, requestField } from "../../journal/find-request-execution.ts";
 import { backupJournal } from "../../journal/journal-names.ts";
 import type { JudgedRequest } from "../../journal/judged-request.ts";
-import { findRequested, requestField } from "../../journal/requested-event.ts";
 import type { WorkerPorts } from "../../worker/worker-ports.ts";
 import { auditFindings } from "../audit/audit-findings.ts";
 import { auditTenant } from "../audit/audit-journals.ts";
@@ -71,9 +71,9 @@ async function findEarlier(
   ports: WorkerPorts,
   tenant: Tenant,
   file: string,
-  requested: Requested,
+  requested: HeldIn,
 ): Promise<EarlierBackup | null> {
-  const started = await findRequested<BackupStart>(ports.store, tenant, backupJournal, requested);
+  const started = await findRequestExecution<BackupStart>(ports.store, tenant, backupJournal, requested);
   if (started === null) return null;
   const { at } = started.event;
   const journal = await readBackupEvents(ports, tenant);
@@ -86,7 +86,7 @@ async function findEarlier(
   if (found === null) return null;
   try {
     // The copy holds the record of its own start. Another file is not overwritten.
-    if ((await findRequested(found.store, tenant, backupJournal, requested)) === null) return null;
+    if ((await findRequestExecution(found.store, tenant, backupJournal, requested)) === null) return null;
     return { report: { file, at, ...(await countAudited(found.store)), bytes: found.bytes }, recorded: false };
   } finally {
     await found.store.close();

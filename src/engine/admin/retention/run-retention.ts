@@ -12,8 +12,8 @@ import {
 import { waitTimes } from "../../../core/time/wait-times.ts";
 import type { Instant, Tenant } from "../../../core/values/ids.ts";
 import type { RetentionReport } from "../../api/retention-report.ts";
+import { requestField } from "../../journal/find-request-execution.ts";
 import type { JudgedRequest } from "../../journal/judged-request.ts";
-import { requestField } from "../../journal/requested-event.ts";
 import type { WorkerPorts } from "../../worker/worker-ports.ts";
 import { maintainAlone } from "../maintain-alone.ts";
 import { applyRetention, assertPast } from "./apply-retention.ts";

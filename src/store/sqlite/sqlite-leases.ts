@@ -2,9 +2,9 @@ import { assertStorableNames } from "../../core/store/check-entry.ts";
 import { type LeaseCounts, type QueuedRun, selectFairly } from "../../core/store/select-fairly.ts";
 import type { Claim, ClaimTerms, RunClaims, Store } from "../../core/store/store.ts";
 import type { Digest, Epoch, Instant, RunId, StepId, Tenant, WorkerId } from "../../core/values/ids.ts";
+import type { AbandonedLeases } from "./abandoned-leases.ts";
 import type { OwnWorkers, SqliteContext } from "./sqlite-context.ts";
 import type { ClaimColumns, HeldLease, SqliteStatements } from "./statements.ts";
-import type { UnrenewedLeases } from "./unrenewed-leases.ts";
 
 type LeaseMethods = Pick<
   Store,
@@ -163,7 +163,7 @@ function hasClaimableRun(statements: SqliteStatements, worker: WorkerId, now: In
 /** Returns the lost claims, and ends the leases that the worker has not renewed for a while. */
 function renewLeases(
   statements: SqliteStatements,
-  unrenewed: UnrenewedLeases,
+  unrenewed: AbandonedLeases,
   worker: WorkerId,
   claims: readonly Claim[],
 ): readonly Claim[] {

@@ -7,7 +7,7 @@ import { SettingVersions } from "./setting-versions.ts";
 import type { SqliteStatements } from "./statements.ts";
 
 /** The parts of the store that appends use inside their transactions. */
-export interface AppendParts {
+export interface AppendContext {
   readonly statements: SqliteStatements;
   readonly settings: SettingVersions;
   readonly events: EventInserts;
@@ -15,7 +15,7 @@ export interface AppendParts {
   readonly runTags: KnownRunTags;
 }
 
-export function createAppendParts(statements: SqliteStatements, version: DataVersion): AppendParts {
+export function createAppendContext(statements: SqliteStatements, version: DataVersion): AppendContext {
   const events = new EventInserts(statements);
   return {
     statements,
@@ -28,7 +28,7 @@ export function createAppendParts(statements: SqliteStatements, version: DataVer
 
 /** Returns the work at the beginning and the end of each transaction. */
 export function transactionHooks(
-  { settings, events, heads, runTags }: AppendParts,
+  { settings, events, heads, runTags }: AppendContext,
   version: DataVersion,
 ): Pick<GroupCommitPorts, "onBegin" | "beforeCommit" | "onUndo"> {
   return {

@@ -32,7 +32,7 @@ type OpeningTerms = Omit<OpenRunOptions, "principal">;
  * The open runs that this process holds for agents. The id of a session contains its opening terms, so that any server
  * of the store opens it again; it is no secret and gives no right.
  */
-export class ServerSessions {
+export class AgentSessions {
   readonly #engine: Engine;
   readonly #open = new Map<string, Promise<OpenRun>>();
   readonly #modelCalls = new Map<string, PendingModelCall>();

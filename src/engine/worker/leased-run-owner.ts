@@ -5,7 +5,7 @@ import type { ChildRunPort } from "../call/child-run-port.ts";
 export type LeaseEnd = "rested" | "fenced" | "failed";
 
 /** The owner of a leased run. */
-export interface LeasedRunListener {
+export interface LeasedRunOwner {
   readonly childRuns: ChildRunPort;
   /** True if this worker held the run before and failed with it. */
   readonly hasFailed: boolean;

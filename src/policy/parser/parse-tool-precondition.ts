@@ -6,7 +6,7 @@ import { stateVariables } from "./parse-state-pointers.ts";
 import { parseStateReads } from "./parse-state-reads.ts";
 
 /** Parses a precondition of a tool, or returns why it is invalid. */
-export function parseToolCondition(
+export function parseToolPrecondition(
   { id, expression: source, state }: Precondition,
   language: ExpressionLanguage,
 ): ToolCondition | { readonly wrong: string } {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { jsonLines, line, shortValue, tableLines } from "./text-line.ts";
+import { jsonLines, line, shortValue, tableLines } from "./safe-line.ts";
 
 const red = (text: string): string => `\u001b[31m${text}\u001b[39m`;
 const texts = (lines: readonly { readonly text: string }[]): readonly string[] => lines.map(({ text }) => text);
 
-describe("TextLine", () => {
+describe("SafeLine", () => {
   it("escapes its values once", () => {
     const inner = line`to ${"\u001b[2J"}`;
     expect(line`${inner} and ${"\\u001b"} ${7}`.text).toBe("to \\u001b[2J and \\u001b 7");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { programCommand, shellQuoted } from "./program-host.ts";
+import { programCommand, shellQuoted } from "./program-process.ts";
 
 describe("program command", () => {
   it.each([

@@ -2,7 +2,7 @@ import type { Event } from "../../core/event/event.ts";
 import type { Run } from "../../core/run/run.ts";
 
 /** The owner of a leased run, as its mailbox sees it. */
-export interface MailboxListener {
+export interface MailboxOwner {
   /** The store has these events. `fresh`: indices of the steps that they made ready. */
   onAppended(events: readonly Event[], fresh: readonly number[]): void;
   /** The run has moved on with results that the store does not have yet. `fresh`: indices of the steps that are ready. */

@@ -3,7 +3,7 @@ import { relative, sep } from "node:path";
 import type { Readable, Writable } from "node:stream";
 
 /** The process that the program runs in, as an interface that a test can implement. */
-export interface ProgramHost {
+export interface ProgramProcess {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -22,7 +22,7 @@ export interface ProgramHost {
   onInterrupt(stop: () => void): () => void;
 }
 
-export function processHost(): ProgramHost {
+export function processHost(): ProgramProcess {
   const { stdin, stdout, stderr, env } = process;
   const cwd = process.cwd();
   return {

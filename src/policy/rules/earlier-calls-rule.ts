@@ -9,7 +9,7 @@ export interface FlowTrigger {
 }
 
 /** Refuses or holds calls after the run has made certain earlier calls. */
-export function flowRule(after: FlowTrigger, answer: RuleAnswer): RuleCheck {
+export function earlierCallsRule(after: FlowTrigger, answer: RuleAnswer): RuleCheck {
   return ({ admission }) => (hasMadeCalls(admission.run, after) ? answer : null);
 }
 

@@ -63,7 +63,7 @@ const presets: readonly ServerPreset[] = [
 ];
 
 /** Returns, for each tool of a server, the errors that prove that nothing happened, or null if Writ knows none. */
-export function notDoneErrors(command: readonly string[]): (tool: string) => RegExp | null {
+export function errorsWithoutEffect(command: readonly string[]): (tool: string) => RegExp | null {
   const preset = presets.find(({ names }) => command.some((word) => names.some((name) => startsServer(word, name))));
   if (preset === undefined) return () => null;
   const { checks, except = [] } = preset;

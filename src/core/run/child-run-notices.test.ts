@@ -8,7 +8,7 @@ import type { SignalSent } from "../event/signal.ts";
 import type { SignalBoxVersion } from "../event/step-parking.ts";
 import { fault } from "../values/fault.ts";
 import type { Instant, StepId } from "../values/ids.ts";
-import { awaitedChildRun, childEndSignal } from "./child-run.ts";
+import { awaitedChildRun, childEndSignal } from "./child-run-notices.ts";
 import { runResult } from "./run-result.ts";
 import { runDueAt } from "./run-wakeups.ts";
 

@@ -1,5 +1,5 @@
 import { ALLOW, type Guard } from "../../core/call/guard.ts";
-import { branchActsOf, leftActKey } from "../../core/run/left-acts.ts";
+import { branchActsOf, leftActKey } from "../../core/run/branch-acts.ts";
 import type { Run, Step } from "../../core/run/run.ts";
 import { isUndoStep } from "../../core/run/step.ts";
 
@@ -7,7 +7,7 @@ import { isUndoStep } from "../../core/run/step.ts";
  * Guard 8: holds an act whose tool has acted after the point of a fork, in a branch that the conversation has left, or
  * in a replaced plan, if the ledger has no row for its key. The act may be the same with another input, so a person decides.
  */
-export const forkActsGuard: Guard = {
+export const repeatedActGuard: Guard = {
   id: "fork_acts",
   judge({ run, step, proposal, effect }) {
     if (effect !== "acts" || proposal.ledger !== null) return ALLOW;

@@ -1,6 +1,6 @@
 import type { Store } from "../../core/store/store.ts";
+import type { HeldIn } from "../../core/values/held-in.ts";
 import type { RunId, Tenant } from "../../core/values/ids.ts";
-import type { Requested } from "../../core/values/requested.ts";
 import { JournalCodec, type JournalEvent } from "./journal-codec.ts";
 import { readEventPages } from "./load-run.ts";
 
@@ -14,11 +14,11 @@ interface RequestedEvent<Found> {
  * Finds the event with which a held request was executed before: a worker that died afterwards did not record the end of
  * its step. Null: it was not executed, or the change was not held.
  */
-export async function findRequested<Found extends JournalEvent>(
+export async function findRequestExecution<Found extends JournalEvent>(
   store: Store,
   tenant: Tenant,
   journal: RunId,
-  requested: Requested,
+  requested: HeldIn,
 ): Promise<RequestedEvent<Found> | null> {
   for await (const found of requestedEvents<Found>(store, tenant, journal, requested)) return found;
   return null;
@@ -29,7 +29,7 @@ export async function* requestedEvents<Found extends JournalEvent>(
   store: Store,
   tenant: Tenant,
   journal: RunId,
-  { held_in }: Requested,
+  { held_in }: HeldIn,
 ): AsyncGenerator<RequestedEvent<Found>> {
   if (held_in === undefined) return;
   const codec = new JournalCodec(tenant, journal);
@@ -42,6 +42,6 @@ export async function* requestedEvents<Found extends JournalEvent>(
 }
 
 /** Returns the field that names the held request in an event. */
-export function requestField({ held_in }: Requested): Requested {
+export function requestField({ held_in }: HeldIn): HeldIn {
   return held_in === undefined ? {} : { held_in };
 }

@@ -32,7 +32,7 @@ function isSliceSnapshot(slice: Json): boolean {
 }
 
 /** Changes the state to that of a snapshot. A slice that the snapshot lacks becomes empty; a log only if asked for. */
-export function loadSlices(
+export function restoreSlices(
   slices: readonly Slice[],
   snapshot: Snapshot | StateSnapshot,
   context: Pick<ToolContext, "slice">,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { jsonNumberProblem } from "./json-number.ts";
+import { jsonNumberProblem } from "./json-number-problem.ts";
 
 describe("a JSON number", () => {
   it.each([

@@ -6,7 +6,7 @@ import { loadEventAt } from "./load-run.ts";
 export type AcceptedEvent = Extract<Event, { type: "run.accepted" }>;
 
 /** Reads the first event of runs, each once. */
-export class AcceptedEvents {
+export class RunAcceptedEvents {
   readonly #store: Store;
   readonly #tenant: Tenant;
   readonly #known = new Map<RunId, AcceptedEvent | null>();

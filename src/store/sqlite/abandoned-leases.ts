@@ -4,7 +4,7 @@ import type { Stopwatch } from "../../core/ports/clock.ts";
  * The leases that a worker of this process holds but no longer renews: it failed to continue their runs. They end after
  * a time that the worker itself measures.
  */
-export class UnrenewedLeases {
+export class AbandonedLeases {
   readonly #leaseMs: number;
   readonly #stopwatch: Stopwatch;
   /** When the last renewal before was, by worker and lease. */

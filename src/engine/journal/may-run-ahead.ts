@@ -10,7 +10,7 @@ export const RESULTS_AHEAD_MAX = 16;
  * Returns whether a run may move on with the results of a batch before the store has them: each is the output of a call
  * that can be made again, and the run of a plan has more work, so no result is reported yet.
  */
-export function mayContinue({ commands, events, decisions, after }: Batch): boolean {
+export function mayRunAhead({ commands, events, decisions, after }: Batch): boolean {
   return (
     isPlanAtWork(after) &&
     commands.every(({ mustLand }) => mustLand) &&

@@ -8,7 +8,7 @@ interface FirstCall {
  * The equal calls in flight in this process. The first of them is made, and the others wait for its end: if it succeeds,
  * they take its output. If it fails or does not start, each of them is made.
  */
-export class EqualCalls {
+export class EqualCallsInFlight {
   readonly #first = new Map<string, FirstCall>();
 
   /** `next` is called when the first call has ended, unless this call is the first. */

@@ -13,13 +13,13 @@ import { hiddenActsText } from "../call/read-replan-answer.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 
 /** The plans that may continue a run whose plan does not complete. */
-export interface OtherPlans {
+export interface ReplacementPlans {
   readonly replan?: ReplanTerms;
   readonly fallbacks?: readonly Plan[];
 }
 
 /** Reads the replanner of a submission. Throws INVALID_INPUT with all reasons. */
-export function readReplanTerms({ toolbox }: WorkerPorts, replan: ReplanOptions["replan"]): OtherPlans {
+export function readReplanTerms({ toolbox }: WorkerPorts, replan: ReplanOptions["replan"]): ReplacementPlans {
   if (replan === undefined) return {};
   const problems: string[] = [];
   const terms = readTerms(replan, problems);
@@ -61,7 +61,7 @@ type CheckedPlans =
 
 interface PlanTerms {
   readonly context: JsonObject;
-  readonly replan: OtherPlans;
+  readonly replan: ReplacementPlans;
   readonly tools: KnownTools;
 }
 

@@ -7,7 +7,7 @@ import type { Instant } from "../../core/values/ids.ts";
 import type { Batch } from "./batch.ts";
 
 /** Returns the command that records that a later act owns the ledger row of a refused batch. Null: none does. */
-export function findSuperseded(
+export function findSupersededAct(
   run: Run,
   { events }: Batch,
   { table, key, found }: Extract<AppendResult, { why: "row" | "check" }>,

@@ -15,7 +15,7 @@ interface OwnToolsOptions {
 }
 
 /** The tools of an engine, as MCP clients see them. They come and go with those of the engine. */
-export class ServedEngineTools implements ServedTools {
+export class RegisteredTools implements ServedTools {
   readonly #options: OwnToolsOptions;
   readonly #reads = new Set<string>();
   readonly #listeners = new Set<() => void>();

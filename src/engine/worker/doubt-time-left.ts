@@ -8,7 +8,7 @@ const REMEMBERED_MAX = 10_000;
  * a jump forward must not end a wait early, and a jump back must not make it longer. The first look at a time converts
  * it to the stopwatch.
  */
-export class DoubtStopwatch {
+export class DoubtTimeLeft {
   readonly #clock: Clock;
   readonly #stopwatch: Stopwatch;
   readonly #endsAt = new Map<string, number>();

@@ -5,7 +5,7 @@ import { admissionFor } from "../../testing/given/admission.ts";
 import { accepts } from "../../testing/given/commands.ts";
 import { plan, readPage, sendMail, step } from "../../testing/given/fixtures.ts";
 import { given } from "../../testing/given/given.ts";
-import { forkActsGuard } from "./fork-acts-guard.ts";
+import { repeatedActGuard } from "./repeated-act-guard.ts";
 
 describe("an act in a fork", () => {
   const givenRun = given(accepts(plan(step("send", { tool: sendMail }), step("read", { tool: readPage }))));
@@ -14,11 +14,11 @@ describe("an act in a fork", () => {
   /** Returns the verdict on a step of a run whose original has acted with these tools after the fork. */
   const verdict = (id: string, fork: Run["forked"], ledger: Proposal["ledger"] = null) => {
     const shown = admissionFor(givenRun, id, { ledger });
-    return forkActsGuard.judge({ ...shown, run: { ...shown.run, forked: fork } });
+    return repeatedActGuard.judge({ ...shown, run: { ...shown.run, forked: fork } });
   };
 
   it("is held if its tool has acted since the fork and the ledger has no row for it", () => {
-    expect(forkActsGuard.id).toBe("fork_acts");
+    expect(repeatedActGuard.id).toBe("fork_acts");
     expect(verdict("send", forked(["mail.draft", "mail.send"]))).toEqual({
       kind: "hold",
       rule: "fork_acts",
