@@ -152,8 +152,10 @@ export const samples: Readonly<
   check: plain((engine, { principal: _principal, ...options }) => engine.check(plan("write"), options)),
   signal: plain((engine, options) => engine.signal("go", null, options)),
   run: onRun("write", (engine, id, options) => engine.run(id, options)),
-  "run.result": onHandle((run) => run.result()),
-  "run.finished": onRun("write", async (engine, id, options) => (await engine.run(id, options)).finished()),
+  "run.result": onHandle((run, more) => run.result(more)),
+  "run.finished": onRun("write", async (engine, id, { principal, ...more }) =>
+    (await engine.run(id, { principal })).finished(more),
+  ),
   "run.now": onHandle((run) => run.now()),
   "run.events": onHandle(async (run, more) => {
     for await (const { event } of run.events(more)) if (event.type === "run.ended") return;
