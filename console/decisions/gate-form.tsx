@@ -5,7 +5,9 @@ import { callRoute } from "../api/call-route.ts";
 import { useKeys } from "../app/key-bindings.ts";
 import { ProblemNote } from "../components/problem-note.tsx";
 import { useServerValue } from "../live/use-server-value.ts";
+import { AskedDataFields } from "./asked-data-fields.tsx";
 import { InputEditor, readEditedInput } from "./input-editor.tsx";
+import { type AskedData, readAskedData } from "./read-asked-data.ts";
 import { type Action, useAction } from "./use-action.ts";
 import { useDecisionDraft } from "./use-decision-draft.ts";
 
@@ -15,20 +17,20 @@ interface GateFormProps {
   readonly onDecided: () => Promise<void>;
 }
 
-/** Decides a held call: exactly the call that is shown, by its digest. */
+/** Decides a held call: exactly the call that is shown, by its digest, or with the data that the gate asks for. */
 export function GateForm({ gate, onDecided }: GateFormProps): VNode {
-  const [draft, change, drop] = useDecisionDraft(gate.gate_id);
+  const choice = useGateChoice(gate);
+  const { draft, change, edited, data } = choice;
+  const asked = gate.asks_for ?? null;
   const [enterRejects, setEnterRejects] = useState(false);
   const action = useAction();
   const approveButton = useRef<HTMLButtonElement>(null);
   const reasonField = useRef<HTMLInputElement>(null);
-  const schema = useInputSchema(gate.tool);
-  const edited = useMemo(() => (draft.edited === null ? null : readEditedInput(draft.edited, schema)), [draft, schema]);
-  const decide = (verb: "approve" | "reject") => decideGate(action, verb, { gate, draft, edited, drop, onDecided });
+  const decide = (verb: "approve" | "reject") => decideGate(action, verb, { gate, ...choice, onDecided });
   const startEditing = () => change({ edited: draft.edited === null ? JSON.stringify(gate.input, null, 2) : null });
   useKeys([
     { key: "a", does: "go to Approve; Enter approves", run: () => approveButton.current?.focus() },
-    { key: "e", does: "edit the input, or stop editing", run: startEditing },
+    ...(asked === null ? [{ key: "e", does: "edit the input, or stop editing", run: startEditing }] : []),
     {
       key: "r",
       does: "type a reason; Enter rejects",
@@ -50,20 +52,25 @@ export function GateForm({ gate, onDecided }: GateFormProps): VNode {
       {draft.edited !== null && edited !== null && (
         <InputEditor text={draft.edited} onText={(text) => change({ edited: text })} edited={edited} />
       )}
-      <label class="field">
-        <span>Reason, for the record {enterRejects && <strong class="soft">(Enter rejects the call)</strong>}</span>
-        <input
-          ref={reasonField}
-          autocomplete="off"
-          maxLength={1000}
-          value={draft.reason}
-          onInput={({ currentTarget }) => change({ reason: currentTarget.value })}
-          onBlur={() => setEnterRejects(false)}
+      {asked !== null && data !== null && (
+        <AskedDataFields
+          asked={asked}
+          texts={draft.data}
+          data={data}
+          onText={(path, text) => change({ data: { ...draft.data, [path]: text } })}
         />
-      </label>
+      )}
+      <ReasonField
+        field={reasonField}
+        enterRejects={enterRejects}
+        reason={draft.reason}
+        onReason={(reason) => change({ reason })}
+        onLeave={() => setEnterRejects(false)}
+      />
       <GateActions
         isEditing={draft.edited !== null}
-        canApprove={!action.isBusy && edited?.ok !== false}
+        asksForData={asked !== null}
+        canApprove={!action.isBusy && edited?.ok !== false && data?.ok !== false}
         isBusy={action.isBusy}
         approveButton={approveButton}
         onEdit={startEditing}
@@ -74,8 +81,37 @@ export function GateForm({ gate, onDecided }: GateFormProps): VNode {
   );
 }
 
+function ReasonField({
+  field,
+  enterRejects,
+  reason,
+  onReason,
+  onLeave,
+}: {
+  readonly field: RefObject<HTMLInputElement | null>;
+  readonly enterRejects: boolean;
+  readonly reason: string;
+  readonly onReason: (reason: string) => void;
+  readonly onLeave: () => void;
+}): VNode {
+  return (
+    <label class="field">
+      <span>Reason, for the record {enterRejects && <strong class="soft">(Enter rejects the call)</strong>}</span>
+      <input
+        ref={field}
+        autocomplete="off"
+        maxLength={1000}
+        value={reason}
+        onInput={({ currentTarget }) => onReason(currentTarget.value)}
+        onBlur={onLeave}
+      />
+    </label>
+  );
+}
+
 function GateActions({
   isEditing,
+  asksForData,
   canApprove,
   isBusy,
   approveButton,
@@ -83,6 +119,7 @@ function GateActions({
   onDecide,
 }: {
   readonly isEditing: boolean;
+  readonly asksForData: boolean;
   readonly canApprove: boolean;
   readonly isBusy: boolean;
   readonly approveButton: RefObject<HTMLButtonElement | null>;
@@ -98,11 +135,13 @@ function GateActions({
         disabled={!canApprove}
         onClick={() => onDecide("approve")}
       >
-        {isEditing ? "Approve the edited call" : "Approve"}
+        {approveText(isEditing, asksForData)}
       </button>
-      <button type="button" class="button button-quiet" aria-pressed={isEditing} onClick={onEdit}>
-        {isEditing ? "Do not edit" : "Edit"}
-      </button>
+      {!asksForData && (
+        <button type="button" class="button button-quiet" aria-pressed={isEditing} onClick={onEdit}>
+          {isEditing ? "Do not edit" : "Edit"}
+        </button>
+      )}
       <button type="button" class="button button-danger" disabled={isBusy} onClick={() => onDecide("reject")}>
         Reject
       </button>
@@ -110,9 +149,15 @@ function GateActions({
   );
 }
 
+function approveText(isEditing: boolean, asksForData: boolean): string {
+  if (asksForData) return "Supply the data";
+  return isEditing ? "Approve the edited call" : "Approve";
+}
+
 interface GateChoice extends GateFormProps {
   readonly draft: { readonly reason: string };
   readonly edited: ReturnType<typeof readEditedInput> | null;
+  readonly data: AskedData | null;
   drop(): void;
 }
 
@@ -120,15 +165,28 @@ interface GateChoice extends GateFormProps {
 async function decideGate(
   action: Action,
   verb: "approve" | "reject",
-  { gate, draft, edited, drop, onDecided }: GateChoice,
+  { gate, draft, edited, data, drop, onDecided }: GateChoice,
 ): Promise<void> {
   const { gate_id, digest } = gate;
   const reason = draft.reason.trim();
-  const input = verb === "approve" && edited?.ok === true ? { input: edited.value } : {};
-  const fields = { gate_id, digest, ...input, ...(reason !== "" && { reason }) };
+  const input = edited?.ok === true ? { input: edited.value } : {};
+  const given = data?.ok === true ? { data: data.value } : input;
+  const fields = { gate_id, digest, ...(verb === "approve" && given), ...(reason !== "" && { reason }) };
   const done = await action.send(() => callRoute(verb, fields));
   if (done) drop();
   await onDecided();
+}
+
+/** What a person has typed about a gate, and whether it fits the tool. */
+function useGateChoice({ gate_id, tool, asks_for }: GateView) {
+  const [draft, change, drop] = useDecisionDraft(gate_id);
+  const schema = useInputSchema(tool);
+  const edited = useMemo(() => (draft.edited === null ? null : readEditedInput(draft.edited, schema)), [draft, schema]);
+  const data = useMemo(
+    () => (asks_for === undefined ? null : readAskedData(asks_for, draft.data, schema)),
+    [asks_for, draft, schema],
+  );
+  return { draft, change, drop, edited, data };
 }
 
 /** Returns the schema of the input of a tool, or a schema that allows everything while it is unknown. */

@@ -20,6 +20,20 @@ const charge = defineTool({
   run: async () => Promise.reject(new Error("the connection was closed before the answer")),
 });
 
+/** Applies to a program. A person supplies the number of pages. */
+const apply = defineTool({
+  name: "application.send",
+  effect: "writes",
+  input: {
+    type: "object",
+    properties: { program: { type: "string" }, pages: { type: "integer", minimum: 1 } },
+    required: ["program", "pages"],
+  },
+  output: {},
+  asksFor: { pages: `how many pages the transcript has ${hostile}` },
+  run: async (input) => input as never,
+});
+
 const definitionOf = (description: string): McpToolDefinition =>
   ({ name: "send", description, inputSchema: { type: "object", properties: {} } }) as McpToolDefinition;
 
@@ -27,7 +41,7 @@ describeInBrowser("a decision in a browser", () => {
   let console: ConsoleUnderTest;
   let pins: ToolPins;
   beforeAll(async () => {
-    console = await serveConsole({ tools: [charge, ...pinningTools], slices: [mcpPinSlice] });
+    console = await serveConsole({ tools: [charge, apply, ...pinningTools], slices: [mcpPinSlice] });
     pins = new ToolPins(console.engine, { principal: robot, project: "mcp" });
   });
   afterAll(() => console?.close());
@@ -50,6 +64,25 @@ describeInBrowser("a decision in a browser", () => {
     await run.finished();
     expect([...(await pins.accepted("mailer", [changed]))]).toEqual(["send"]);
     expect(definitionDigest(changed)).not.toBe(definitionDigest(definitionOf("Sends a mail.")));
+    await page.context().close();
+  });
+
+  it("supplies the data that a call needs, which then goes on", async () => {
+    const plan = { steps: [{ step_id: "apply", name: "application.send", payload: { program: "physics" } }] };
+    const run = await console.engine.submit(plan, { principal: robot });
+    const [gate] = (await run.result()).gates;
+    const page = await console.open(`/?item=${gate?.gate_id}`);
+    await page.getByText("needs data", { exact: true }).waitFor();
+    const field = page.getByLabel("how many pages the transcript has");
+    const supply = page.getByRole("button", { name: "Supply the data" });
+    await field.fill("none");
+    await page.getByText("must be integer, as JSON").waitFor();
+    expect(await supply.isDisabled()).toBe(true);
+    expect(await page.locator(".decision img, .decision script").count()).toBe(0);
+    await field.fill("12");
+    await supply.click();
+    const { steps } = await run.finished();
+    expect(steps.apply).toMatchObject({ state: "succeeded", output: { program: "physics", pages: 12 } });
     await page.context().close();
   });
 

@@ -9,6 +9,8 @@ import type { InboxEntry } from "./inbox-entry.ts";
 type BatchVerb = "approve" | "reject" | "happened" | "absent" | "give_up";
 
 const gateVerbs: readonly BatchVerb[] = ["approve", "reject"];
+/** Each call needs data of its own, so none is approved together with others. */
+const dataVerbs: readonly BatchVerb[] = ["reject"];
 const doubtVerbs: readonly BatchVerb[] = ["happened", "absent", "give_up"];
 const words: Readonly<Record<BatchVerb, string>> = {
   approve: "Approve",
@@ -29,7 +31,8 @@ export function BatchBar({ entries, onClear, onDone }: BatchBarProps): VNode | n
   const [verb, setVerb] = useState<BatchVerb | null>(null);
   if (entries.length === 0) return null;
   const kinds = new Set(entries.map(({ kind }) => (kind === "doubt" ? "doubt" : "gate")));
-  const verbs = kinds.size > 1 ? [] : kinds.has("doubt") ? doubtVerbs : gateVerbs;
+  const callVerbs = entries.some(({ kind }) => kind === "data") ? dataVerbs : gateVerbs;
+  const verbs = kinds.size > 1 ? [] : kinds.has("doubt") ? doubtVerbs : callVerbs;
   return (
     <div class="batch" role="toolbar" aria-label="Chosen entries">
       <strong>{entries.length} chosen</strong>

@@ -6,7 +6,8 @@ import { summaryText } from "./summary-text.ts";
 /** One thing that waits for a person. */
 export interface InboxEntry {
   readonly id: string;
-  readonly kind: "gate" | "tool_change" | "doubt";
+  /** `data`: a call that waits for values from a person. */
+  readonly kind: "gate" | "data" | "tool_change" | "doubt";
   readonly tool: string;
   readonly requester: string;
   /** The reason of a hold, or of the doubt. */
@@ -22,7 +23,7 @@ export function gateEntry(gate: GateView | UnreadableGate): InboxEntry {
   const known = "input" in gate;
   return {
     id: gate_id,
-    kind: isToolChange ? "tool_change" : "gate",
+    kind: isToolChange ? "tool_change" : known && gate.asks_for !== undefined ? "data" : "gate",
     tool,
     requester,
     reason: known ? gate.reason : gate.fault.message,

@@ -7,6 +7,7 @@ import type { InboxEntry } from "./inbox-entry.ts";
 
 const kinds = {
   gate: { title: "held", tone: "hold" },
+  data: { title: "needs data", tone: "active" },
   tool_change: { title: "changed tool", tone: "active" },
   doubt: { title: "in doubt", tone: "doubt" },
 } as const;

@@ -18,7 +18,7 @@ interface HeldCallProps {
 
 /** A held call: the exact call, why it is held, and its decision. */
 export function HeldCall({ gate, onDecided }: HeldCallProps): VNode {
-  const { gate_id, digest, input, reason, demand, expires_at, caution, votes } = gate;
+  const { gate_id, digest, input, reason, demand, expires_at, caution, votes, asks_for } = gate;
   const [why, setWhy] = useState("");
   const [problem, setProblem] = useState<ApiProblem | null>(null);
   const [isBusy, setBusy] = useState(false);
@@ -59,14 +59,16 @@ export function HeldCall({ gate, onDecided }: HeldCallProps): VNode {
             />
           </label>
           <div class="actions">
-            <button type="button" class="button" disabled={isBusy} onClick={() => void decide("approve")}>
-              Approve
-            </button>
+            {asks_for === undefined && (
+              <button type="button" class="button" disabled={isBusy} onClick={() => void decide("approve")}>
+                Approve
+              </button>
+            )}
             <button type="button" class="button button-danger" disabled={isBusy} onClick={() => void decide("reject")}>
               Reject
             </button>
             <a class="button button-quiet" href={pagePaths.gate(gate_id)}>
-              Edit and more
+              {asks_for === undefined ? "Edit and more" : "Supply the data"}
             </a>
           </div>
         </form>
