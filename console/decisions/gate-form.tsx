@@ -28,18 +28,11 @@ export function GateForm({ gate, onDecided }: GateFormProps): VNode {
   const reasonField = useRef<HTMLInputElement>(null);
   const decide = (verb: "approve" | "reject") => decideGate(action, verb, { gate, ...choice, onDecided });
   const startEditing = () => change({ edited: draft.edited === null ? JSON.stringify(gate.input, null, 2) : null });
-  useKeys([
-    { key: "a", does: "go to Approve; Enter approves", run: () => approveButton.current?.focus() },
-    ...(asked === null ? [{ key: "e", does: "edit the input, or stop editing", run: startEditing }] : []),
-    {
-      key: "r",
-      does: "type a reason; Enter rejects",
-      run: () => {
-        setEnterRejects(true);
-        reasonField.current?.focus();
-      },
-    },
-  ]);
+  const startRejecting = () => {
+    setEnterRejects(true);
+    reasonField.current?.focus();
+  };
+  useDecisionKeys(approveButton, asked === null ? startEditing : null, startRejecting);
   return (
     <form
       class="decision"
@@ -175,6 +168,18 @@ async function decideGate(
   const done = await action.send(() => callRoute(verb, fields));
   if (done) drop();
   await onDecided();
+}
+
+function useDecisionKeys(
+  approveButton: RefObject<HTMLButtonElement | null>,
+  startEditing: (() => void) | null,
+  startRejecting: () => void,
+): void {
+  useKeys([
+    { key: "a", does: "go to Approve; Enter approves", run: () => approveButton.current?.focus() },
+    ...(startEditing === null ? [] : [{ key: "e", does: "edit the input, or stop editing", run: startEditing }]),
+    { key: "r", does: "type a reason; Enter rejects", run: startRejecting },
+  ]);
 }
 
 /** What a person has typed about a gate, and whether it fits the tool. */

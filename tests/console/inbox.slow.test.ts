@@ -131,8 +131,22 @@ describeInBrowser("the inbox in a browser", () => {
       await console.open(`/gates/${gate_id}`, { person: bea }),
       await console.open(`/?item=${gate_id}`),
     ];
-    for (const tab of tabs) await tab.getByRole("button", { name: "Approve" }).waitFor();
-    await Promise.all(tabs.map((tab) => tab.getByRole("button", { name: "Approve" }).click()));
+    // No decision reaches the server before all are made, else the first one takes the button from the others.
+    let send = () => {};
+    const all = new Promise<void>((resolve) => {
+      send = resolve;
+    });
+    let made = 0;
+    for (const tab of tabs) {
+      await tab.route("**/approve", async (route) => {
+        made += 1;
+        if (made === tabs.length) send();
+        await all;
+        await route.continue();
+      });
+      await tab.getByRole("button", { name: "Approve" }).waitFor();
+    }
+    for (const tab of tabs) await tab.getByRole("button", { name: "Approve" }).click();
     for (const tab of tabs)
       await tab
         .getByText(/approved by (?:ana|bea)/)

@@ -102,21 +102,29 @@ describe.each(storeKinds)("a rollback, on $name", ({ newFixture }) => {
   });
 
   it("undoes an act that was in flight when another step ended the plan", async () => {
-    const answer = deferred<void>();
+    const [begun, answer] = [deferred<void>(), deferred<void>()];
     const world: string[] = [];
     const did: ToolBehaviour = async ({ input }) => {
+      begun.keep();
       await answer.promise;
       world.push(`book ${input.what}`);
       return {};
     };
     const { tool, world: undone } = booking({ did });
     const stage = newFixture();
-    const engine = await stage.open({ tools: [tool, fails] });
+    const failsMeanwhile = scriptedTool(
+      "fails",
+      async ({ context, input }) => {
+        await begun.promise;
+        return throwsFault("TOOL_FAILED")({ context, input });
+      },
+      { effect: "reads" },
+    ).tool;
+    const engine = await stage.open({ tools: [tool, failsMeanwhile] });
     const run = await engine.submit(atomic(book("hotel"), step("last", "fails")), { principal: botAgent });
-    await stage.advance(0);
-    expect((await run.now()).steps).toMatchObject({ last: { state: "failed_final" }, hotel: { state: "running" } });
+    const inFlight = { last: { state: "failed_final" }, hotel: { state: "running" } };
+    await expect.poll(async () => (await run.now()).steps).toMatchObject(inFlight);
     answer.keep();
-    await stage.advance(0);
     expect(await idle(stage, run)).toMatchObject({ status: "failed", steps: { hotel: { state: "compensated" } } });
     expect([...world, ...undone]).toEqual(["book hotel", "cancel hotel"]);
   });
