@@ -22,7 +22,8 @@ export function randomKillName({ seed, number }: RandomKillCase, { cell }: CellO
 
 /**
  * Without `expired` and `segmented`, whose limits would apply to every scenario on the store, and without the scenarios whose
- * policies and restores would reach the runs and files of others, or whose files they would reach.
+ * policies and restores would reach the runs and files of others, or whose files they would reach. The run of `rehearsed`
+ * has ended when it is accepted, so the retention of another scenario would erase it before it is read.
  */
 const apart: readonly ScenarioName[] = [
   "expired",
@@ -30,6 +31,7 @@ const apart: readonly ScenarioName[] = [
   "heldFork",
   "heldRestore",
   "heldUndo",
+  "rehearsed",
   "rollback",
   "segmented",
   "snapshot",
