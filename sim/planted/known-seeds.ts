@@ -40,7 +40,7 @@ export const knownSeeds: Readonly<Record<string, number>> = {
   "a worker renews the lease of another worker": 14,
   "a worker releases the lease of another worker": 49,
   "the position is not checked": 7,
-  "the marker ignores the epoch": 740001114,
+  "the marker ignores the epoch": 740002618,
   "only external commands are synced": 30,
   "the end of a run is not synced": 1499,
   "commands are answered before they are written": 1,
