@@ -182,7 +182,7 @@ function useDecisionKeys(
   ]);
 }
 
-/** What a person has typed about a gate, and whether it fits the tool. */
+/** Returns the text that a person has typed about a gate, and whether it fits the tool. */
 function useGateChoice({ gate_id, tool, asks_for }: GateView) {
   const [draft, change, drop] = useDecisionDraft(gate_id);
   const schema = useInputSchema(tool);
