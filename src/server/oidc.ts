@@ -59,7 +59,11 @@ export async function oidc(
       // Any other token is refused without asking the issuer.
       if (jose.decodeJwt(bearer).iss !== options.issuer) return null;
       keys ??= findKeys();
-      const { payload } = await jose.jwtVerify(bearer, await keys, {
+      const known = await keys.catch((error: unknown) => {
+        keys = null; // Keys that were found stay, also if the issuer does not answer about an unknown one.
+        throw error;
+      });
+      const { payload } = await jose.jwtVerify(bearer, known, {
         issuer: options.issuer,
         audience: options.audience,
         algorithms,
@@ -70,7 +74,6 @@ export async function oidc(
       return credentialOf(payload, options);
     } catch (error) {
       if (error instanceof jose.errors.JOSEError) return null;
-      keys = null;
       if (error instanceof FaultError) throw error;
       return null;
     }

@@ -41,7 +41,7 @@ function readBytes(incoming: IncomingMessage, limit: number, hold: (bytes: numbe
   return new Promise((resolve, reject) => {
     const parts: Uint8Array[] = [];
     let size = 0;
-    incoming.on("data", (part: Uint8Array) => {
+    const onPart = (part: Uint8Array) => {
       size += part.length;
       try {
         if (size > limit) throw tooLarge();
@@ -49,9 +49,12 @@ function readBytes(incoming: IncomingMessage, limit: number, hold: (bytes: numbe
         parts.push(part);
       } catch (error) {
         parts.length = 0;
+        incoming.off("data", onPart); // The rest is not held.
+        incoming.resume();
         reject(error);
       }
-    });
+    };
+    incoming.on("data", onPart);
     incoming.once("end", () => resolve(Buffer.concat(parts)));
     incoming.once("close", () => reject(new FaultError(fault("INVALID_INPUT", "the body was cut off"))));
   });

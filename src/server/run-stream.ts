@@ -111,8 +111,10 @@ function watchCredential(writer: SseWriter, call: RouteCall): void {
   });
 }
 
+/** Says why a stream cannot go on, and ends it, so that the client opens it again. */
 async function sendFailure(writer: SseWriter, error: unknown): Promise<void> {
   await writer.send({ event: "problem", data: problemOf(error, "stream") });
+  writer.end();
 }
 
 function readPosition(text: string): number {

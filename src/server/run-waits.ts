@@ -68,6 +68,7 @@ function timeOrAbort(ms: number, signal: AbortSignal): { readonly ended: Promise
     };
     const timer = setTimeout(() => cancel(), ms);
     signal.addEventListener("abort", cancel, { once: true });
+    if (signal.aborted) cancel();
   });
   return { ended, cancel };
 }

@@ -40,21 +40,38 @@ function unfinished(token: string, bytes: number): Promise<Socket> {
   });
 }
 
+async function callText(): Promise<number> {
+  const answer = await fetch(`${served.server.url}/v1/calls`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${served.key({})}`, "content-type": "application/json" },
+    body: JSON.stringify({ tool: "text.echo", input: { to: "x".repeat(500) } }),
+  });
+  return answer.status;
+}
+
 describe("bodies that take all the memory for bodies", () => {
+  it("are given back when the connection ends, also those that wait behind another request of it", async () => {
+    const bot = served.key({ id: "bot", kind: "agent" });
+    const socket = connect(served.server.port, "127.0.0.1");
+    socket.on("error", () => {});
+    const head = (line: string) =>
+      `${line} HTTP/1.1\r\nHost: 127.0.0.1:${served.server.port}\r\nAuthorization: Bearer ${bot}\r\n`;
+    const body = JSON.stringify({ plan: { steps: [] }, filler: "x".repeat(800) });
+    socket.write(`${head("GET /v1/stream?lists=runs")}\r\n`);
+    const post = `${head("POST /v1/runs")}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+    socket.write(post + body);
+    await expect.poll(callText).toBe(429);
+    socket.destroy();
+    await expect.poll(callText).toBe(200);
+    for (let count = 0; count < 3; count += 1) expect((await get("/v1/whoami", bot)).status).toBe(200);
+  });
+
   it("are refused, and other requests are answered when they have ended", async () => {
-    const call = async () => {
-      const answer = await fetch(`${served.server.url}/v1/calls`, {
-        method: "POST",
-        headers: { authorization: `Bearer ${served.key({})}`, "content-type": "application/json" },
-        body: JSON.stringify({ tool: "text.echo", input: { to: "x".repeat(500) } }),
-      });
-      return answer.status;
-    };
     const socket = await unfinished(served.key({ id: "slow" }), 900);
-    await expect.poll(call).toBe(429);
+    await expect.poll(callText).toBe(429);
     expect((await get("/v1/whoami", served.key({}))).status).toBe(200);
     socket.destroy();
-    await expect.poll(call).toBe(200);
+    await expect.poll(callText).toBe(200);
     expect(served.bugs).toEqual([]);
   });
 });
