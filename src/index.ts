@@ -31,7 +31,7 @@ export type {
   StepsInFlight,
 } from "./core/event/event.ts";
 export type { ExternalAttempt } from "./core/event/external-attempt.ts";
-export type { LedgerVersion } from "./core/event/ledger-version.ts";
+export type { LedgerRowVersion } from "./core/event/ledger-row-version.ts";
 export type {
   ActNaming,
   ActsLeftAbove,
@@ -103,7 +103,6 @@ export type {
   StateCondition,
   StepBinding,
 } from "./core/plan/plan.ts";
-export type { PlanBounds } from "./core/plan/plan-bounds.ts";
 export {
   type AnyPlannedOutput,
   buildPlan as plan,
@@ -117,6 +116,7 @@ export {
   type PlannedValue,
 } from "./core/plan/plan-builder.ts";
 export type { ConditionInput, PlanBindingInput, PlanInput, PlanStepInput } from "./core/plan/plan-input.ts";
+export type { PlanLowerBounds } from "./core/plan/plan-lower-bounds.ts";
 export type { PlanOrder, StepSequence } from "./core/plan/plan-order.ts";
 export {
   type PlanCandidate,
@@ -165,8 +165,8 @@ export type { StepResult } from "./core/run/step-result.ts";
 export type { StepTimes } from "./core/run/step-times.ts";
 export type { TranscriptEntry, TranscriptOutcome } from "./core/run/transcript.ts";
 export type { BackupContents, BackupRecord, RestoreCounts } from "./core/settings/backup.ts";
-export type { ForgottenSession } from "./core/settings/forgotten-session.ts";
 export type { RetentionCounts, RetentionRecord } from "./core/settings/retention-events.ts";
+export type { SessionToForget } from "./core/settings/session-to-forget.ts";
 export type {
   DeclaredState,
   NamedStatePointers,
@@ -425,7 +425,7 @@ export {
   rankCandidates,
 } from "./engine/plan-and-execute.ts";
 export type { Failpoint, Failpoints } from "./engine/ports/failpoint.ts";
-export type { BlobReference, OmittedValue } from "./engine/ports/plain-output.ts";
+export type { BlobReference, OmittedValue } from "./engine/ports/output-as-plain-data.ts";
 export type { NewId } from "./engine/ports/system-ports.ts";
 export { definePlanner, type PlannerDefinition, type PlanRequest } from "./schema/define-planner.ts";
 export { defineReplanner, type ReplanAnswer, type ReplannerDefinition } from "./schema/define-replanner.ts";

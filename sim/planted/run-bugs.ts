@@ -46,7 +46,7 @@ export const runBugs: readonly PlantedBug[] = [
   },
   {
     name: "the same request key with another plan gets the old run",
-    file: "engine/messages/attach-to-run.js",
+    file: "engine/messages/find-run-of-request.js",
     find: "if (digest !== (old ? oldDigest(submission, run) : request.digest))",
     replace: "if (digest === null)",
   },
@@ -172,8 +172,8 @@ export const runBugs: readonly PlantedBug[] = [
   {
     name: "a failed attempt costs nothing",
     file: "core/decide/end-attempt.js",
-    find: "function failAttempt(run, step, command, why, ledger) {",
-    replace: "function failAttempt(run, step, { ...command }, why, ledger) {\n    command.cost = null;",
+    find: "function failAttempt(run, step, end, why, ledger) {",
+    replace: "function failAttempt(run, step, { ...end }, why, ledger) {\n    end.cost = null;",
   },
   {
     name: "a wait ends too early",

@@ -34,7 +34,7 @@ export const voteBugs: readonly PlantedBug[] = [
   {
     name: "votes for a call count for its edited version",
     file: "core/evolve/evolve-gate.js",
-    find: "const votes = [toVote(by, event.at)];",
+    find: "const votes = gate.asks_for === undefined ? [toVote(by, event.at)] : [];",
     replace: "const votes = [...gate.votes, toVote(by, event.at)];",
   },
   {

@@ -1,4 +1,4 @@
-import { readModelRequest } from "../core/model/read-model-request.ts";
+import { splitModelRequest } from "../core/model/split-model-request.ts";
 import { isJsonObject, type Json, type JsonObject } from "../core/values/json.ts";
 
 /** A call whose result is in the messages of a request. */
@@ -10,7 +10,7 @@ export interface AnsweredCall {
 
 /** Returns the calls whose results a request contains, in the protocols of OpenAI and Anthropic. */
 export function answeredCalls(request: JsonObject): readonly AnsweredCall[] {
-  const messages = readModelRequest(request).messages.filter(isJsonObject);
+  const messages = splitModelRequest(request).messages.filter(isJsonObject);
   const parts = messages.flatMap((message) => [message, ...members(message.content), ...members(message.tool_calls)]);
   const inputs = new Map(parts.flatMap(inputOf));
   const ids = parts.map(resultId).filter((id): id is string => typeof id === "string");

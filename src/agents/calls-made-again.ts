@@ -2,7 +2,7 @@ import { canonicalJson } from "../core/json/canonical-json.ts";
 import type { CallAnswer } from "../core/run/call-answer.ts";
 import type { Effect } from "../core/values/effect.ts";
 import type { SessionCall, SessionTurn } from "../engine/api/open-run-api.ts";
-import { plainOutput } from "../engine/ports/plain-output.ts";
+import { outputAsPlainData } from "../engine/ports/output-as-plain-data.ts";
 import { toolNameFor } from "./framework-tool.ts";
 import type { FrameworkCall, Governed } from "./governed.ts";
 
@@ -99,4 +99,4 @@ function isOver({ status }: Pick<CallAnswer, "status">): boolean {
   return status !== "held" && status !== "waiting" && status !== "in_doubt";
 }
 
-const keyOf = (tool: string, input: unknown) => `${tool} ${canonicalJson(plainOutput(input ?? {}).value)}`;
+const keyOf = (tool: string, input: unknown) => `${tool} ${canonicalJson(outputAsPlainData(input ?? {}).value)}`;

@@ -1,7 +1,7 @@
 import { FaultError, fault } from "../core/values/fault.ts";
 import { type Json, sameJson } from "../core/values/json.ts";
 import type { Engine } from "../engine/api/engine-api.ts";
-import { plainOutput } from "../engine/ports/plain-output.ts";
+import { outputAsPlainData } from "../engine/ports/output-as-plain-data.ts";
 import { type DeclaredEffects, outsideText, termsOf, undeclaredText } from "./declared-effects.ts";
 import { declareTool, type FrameworkTool } from "./framework-tool.ts";
 
@@ -48,7 +48,7 @@ export class FrameworkTools {
 
   #declare(tool: FrameworkTool, effects: DeclaredEffects): Promise<void> {
     const { name } = tool;
-    const terms = plainOutput(termsOf(effects, name) ?? tool.terms ?? {}).value;
+    const terms = outputAsPlainData(termsOf(effects, name) ?? tool.terms ?? {}).value;
     const known = this.#declared.get(name);
     if (known === undefined) {
       const registered = this.#engine.tools.put([declareTool(tool, effects)], { ifKnown: "refuse" });

@@ -8,7 +8,7 @@ import type { PeerPackage } from "../core/values/peer-package.ts";
 import type { Engine } from "../engine/api/engine-api.ts";
 import type { AgentCall, BegunCall, CallToolOptions, CloseOptions, OpenRun } from "../engine/api/open-run-api.ts";
 import type { PrincipalOptions } from "../engine/api/request-options.ts";
-import { plainOutput } from "../engine/ports/plain-output.ts";
+import { outputAsPlainData } from "../engine/ports/output-as-plain-data.ts";
 import { installedPackageProblem } from "../peer-packages/installed-package-problem.ts";
 import { answeredCalls } from "./answered-calls.ts";
 import { parseArguments } from "./call-functions.ts";
@@ -132,7 +132,7 @@ export class GovernedSession implements Governed {
 
   #named({ id, tool, input }: FrameworkCall): AgentCall {
     this.acceptArguments(id);
-    return { id: originalCallId(id), tool: this.#nameOf(tool), input: plainOutput(input ?? {}).value };
+    return { id: originalCallId(id), tool: this.#nameOf(tool), input: outputAsPlainData(input ?? {}).value };
   }
 
   async #propose(call: FrameworkCall, options: CallToolOptions): Promise<CallAnswer> {
@@ -194,7 +194,7 @@ export class GovernedSession implements Governed {
 
 /** Passes on the object of the framework, which may hold values other than JSON, unless a person edited the input. */
 function runWith({ input }: FrameworkCall, handler: FrameworkHandler): NonNullable<CallToolOptions["run"]> {
-  const proposed = plainOutput(input ?? {}).value;
+  const proposed = outputAsPlainData(input ?? {}).value;
   return async (json, context) => handler(sameJson(json, proposed) ? input : json, context);
 }
 
@@ -206,7 +206,7 @@ function heldGateOf(turns: Awaited<ReturnType<OpenRun["turns"]>>, id: string, in
   const calls = turns.flatMap((turn) => turn.calls).filter((call) => call.id === id);
   if (calls.length === 0) throw new FaultError(fault("GATE_NOT_FOUND", `the session has no call ${id}`));
   const held = calls.flatMap(({ answer }) => (answer?.status === "held" ? [answer.gate] : []));
-  const same = input === undefined ? held : held.filter((gate) => sameJson(gate.input, plainOutput(input).value));
+  const same = input === undefined ? held : held.filter((gate) => sameJson(gate.input, outputAsPlainData(input).value));
   if (same.length > 1)
     throw new FaultError(fault("GATE_MISMATCH", `several held calls have the id ${id}; decide them by gate`));
   if (same[0] === undefined && held.length > 0)

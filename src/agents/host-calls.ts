@@ -2,7 +2,7 @@ import type { CallAnswer } from "../core/run/call-answer.ts";
 import { notDone } from "../core/values/fault.ts";
 import { sameJson } from "../core/values/json.ts";
 import type { HostReport } from "../engine/api/open-run-api.ts";
-import { plainOutput } from "../engine/ports/plain-output.ts";
+import { outputAsPlainData } from "../engine/ports/output-as-plain-data.ts";
 import type { CallsMadeAgain, ReportedCall } from "./calls-made-again.ts";
 import type { ToolTerms } from "./declared-effects.ts";
 import type { FileCheckpoints } from "./file-checkpoints.ts";
@@ -56,7 +56,7 @@ export class HostCalls {
       await this.#governed.run.endCall(token, { notDone: { message: (error as Error).message } });
       throw error;
     }
-    return { go: true, input: sameJson(answer.input, plainOutput(input).value) ? null : answer.input };
+    return { go: true, input: sameJson(answer.input, outputAsPlainData(input).value) ? null : answer.input };
   }
 
   /**
@@ -65,7 +65,7 @@ export class HostCalls {
    */
   async refuse({ id, tool, input, agent }: ReportedCall, terms: ToolTerms | null, message: string): Promise<void> {
     if (terms !== null) this.#governed.declare([{ name: tool, terms }]);
-    const given = terms === null ? input : JSON.stringify(plainOutput(input ?? {}).value);
+    const given = terms === null ? input : JSON.stringify(outputAsPlainData(input ?? {}).value);
     await this.#governed.call({ id, tool, input: given, ...(agent !== undefined && { turn: agent }) }, () => {
       throw notDone("CALL_NOT_MADE", message);
     });

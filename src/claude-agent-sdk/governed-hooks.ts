@@ -3,7 +3,7 @@ import type { HostCalls } from "../agents/host-calls.ts";
 import type { TranscriptRecord } from "../agents/transcript-record.ts";
 import { type CallAnswer, modelText } from "../core/run/call-answer.ts";
 import type { HostReport } from "../engine/api/open-run-api.ts";
-import { plainOutput } from "../engine/ports/plain-output.ts";
+import { outputAsPlainData } from "../engine/ports/output-as-plain-data.ts";
 import { builtInTerms, timeLimitMs } from "./built-in-tools.ts";
 
 /** The input of a hook of the Claude Agent SDK, as far as the adapter reads it. */
@@ -78,7 +78,7 @@ export class GovernedHooks {
     this.#calls.find(call);
     if (this.#calls.isAct(tool)) await this.transcript?.whenRecorded([`tool_use ${id}`]);
     if (server?.source === "sdk" && inProcess.has(server.name)) return {};
-    const forMs = timeLimitMs(tool, plainOutput(tool_input).value);
+    const forMs = timeLimitMs(tool, outputAsPlainData(tool_input).value);
     try {
       const options = { forMs, ...(signal !== undefined && { signal }) };
       const answer = await this.#work.begin(call, builtInTerms(tool), options);

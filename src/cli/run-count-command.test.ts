@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { runEffectCounter } from "./run-effect-counter.ts";
+import { runCountCommand } from "./run-count-command.ts";
 
 const here = { cwd: import.meta.dirname, env: process.env };
 
@@ -10,7 +10,7 @@ describe("effect counter", () => {
     ["one that prints spaces around its number", "echo '   7  '", 7],
     ["one that reads its empty input", "cat; echo 0", 0],
   ])("accepts %s", async (_, command, count) => {
-    expect(await runEffectCounter(command, here)).toBe(count);
+    expect(await runCountCommand(command, here)).toBe(count);
   });
 
   it.each([
@@ -22,13 +22,13 @@ describe("effect counter", () => {
     ["fails", "exit 3", /failed \(exit code 3\); .* even before the first effect/],
     ["fails and says why", "cat no-such-file", /failed \(cat: no-such-file: .*\)/],
   ])("refuses a counter that %s", async (_, command, message) => {
-    await expect(runEffectCounter(command, here)).rejects.toMatchObject({
+    await expect(runCountCommand(command, here)).rejects.toMatchObject({
       fault: { code: "INVALID_INPUT", message: expect.stringMatching(message) },
     });
   });
 
   it("stops waiting for a counter that hangs", async () => {
-    await expect(runEffectCounter("tail -f /dev/null", { ...here, timeoutMs: 20 })).rejects.toMatchObject({
+    await expect(runCountCommand("tail -f /dev/null", { ...here, timeoutMs: 20 })).rejects.toMatchObject({
       fault: { code: "INVALID_INPUT", message: expect.stringContaining("did not end within 20 ms") },
     });
   });

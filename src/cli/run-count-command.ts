@@ -12,7 +12,7 @@ export interface CountOptions {
 }
 
 /** Runs the user's counter, a shell command that prints one whole number, and returns the number. */
-export async function runEffectCounter(command: string, counting: CountOptions): Promise<number> {
+export async function runCountCommand(command: string, counting: CountOptions): Promise<number> {
   const { cwd, env, signal, timeoutMs = countMs } = counting;
   const text = await new Promise<string>((resolve, reject) => {
     const options = { cwd, env, signal, timeout: timeoutMs, killSignal: "SIGKILL" } as const;

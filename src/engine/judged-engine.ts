@@ -16,7 +16,7 @@ import type { CheckpointRef, StateSelector } from "./api/state-api.ts";
 import { assertKnownFields, readOptions } from "./api/verb-options.ts";
 import type { HeldVerbs } from "./held-verbs.ts";
 import { judgedHandle } from "./judged-handle.ts";
-import { judgedSession } from "./judged-session.ts";
+import { judgedOpenRun } from "./judged-open-run.ts";
 import { parseSnapshotId } from "./state/snapshot-id.ts";
 import type { VerbEngine } from "./verb-methods.ts";
 
@@ -85,7 +85,7 @@ function judgedRuns(
     },
     openRun: async (given) => {
       const options = judge.judge("openRun", given);
-      return judgedSession(judge, options.principal, await engine.openRun(options));
+      return judgedOpenRun(judge, options.principal, await engine.openRun(options));
     },
     endCall: async (token, given) => engine.endCall(token, judge.judge("endCall", given)),
     resume: async (runId, given) => {

@@ -5,7 +5,7 @@ import type { OpenRun } from "./api/open-run-api.ts";
 import { readOptions } from "./api/verb-options.ts";
 
 /** Wraps the open run of a session: each method is judged for the principal that opened it, whose own run it is. */
-export function judgedSession(judge: VerbJudge, principal: Principal, session: OpenRun): OpenRun {
+export function judgedOpenRun(judge: VerbJudge, principal: Principal, session: OpenRun): OpenRun {
   const judged = (verb: Verb) => judge.assertAllowed(principal, verb, { by: principal.id, project: null });
   return {
     get run_id() {

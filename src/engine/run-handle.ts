@@ -18,7 +18,7 @@ import { GENESIS_HASH, JournalCodec } from "./journal/journal-codec.ts";
 import { loadRun } from "./journal/load-run.ts";
 import { readOutputBytes } from "./journal/read-output-bytes.ts";
 import { eventIds, readTraceIds, traceIdsOf } from "./journal/read-trace-ids.ts";
-import type { BlobReference } from "./ports/plain-output.ts";
+import type { BlobReference } from "./ports/output-as-plain-data.ts";
 import { readEarlierTurns, readTurnsOf } from "./session/session-turns.ts";
 import { readStepChanges } from "./state/read-step-changes.ts";
 import type { LeasedRuns } from "./worker/leased-runs.ts";

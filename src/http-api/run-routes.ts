@@ -64,7 +64,7 @@ export const runRoutes: readonly ApiRoute[] = [
     verb: "run.replay",
     method: "POST",
     path: "/v1/runs/{run_id}/replay",
-    scope: "read",
+    scope: "submit",
     about: "Calls the handlers of a run again that only compute, and compares the results with the record",
   },
   {

@@ -5,7 +5,7 @@ import { ClientSessions } from "./client-sessions.ts";
 import { errorsWithoutEffect } from "./errors-without-effect.ts";
 import type { ServerConfig } from "./gateway-config.ts";
 import { GatewayTools } from "./gateway-tools.ts";
-import { serveMcp } from "./serve-mcp.ts";
+import { mcpServerFactory } from "./mcp-server-factory.ts";
 import { pinningTools, ToolPins } from "./tool-pins.ts";
 import { UpstreamServer } from "./upstream-server.ts";
 
@@ -55,7 +55,7 @@ export async function mcpGateway(options: McpGatewayOptions): Promise<McpGateway
   });
   const isRead = (tool: string) => tools.isRead(tool);
   const sessions = new ClientSessions(engine, { principal, project, session, isRead });
-  const server = await serveMcp({
+  const server = await mcpServerFactory({
     tools,
     session: (client) => sessions.open(client),
     holdMs,

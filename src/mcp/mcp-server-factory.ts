@@ -13,7 +13,7 @@ const capabilities = {
 };
 
 /** Returns a factory of MCP servers, one for each connection, for `serveStdio` or `createMcpHandler`. */
-export async function serveMcp(serving: ServeMcpOptions): Promise<() => Server> {
+export async function mcpServerFactory(serving: ServeMcpOptions): Promise<() => Server> {
   const sdk = await loadServerSdk();
   const TaskServer = taskServerOf(sdk);
   return () => {

@@ -8,8 +8,8 @@ import { assertKnownFields } from "../engine/api/verb-options.ts";
 import { ClientSessions } from "./client-sessions.ts";
 import { type GatewayHttpOptions, serveGatewayHttp } from "./gateway-http.ts";
 import { loadServerStdio } from "./load-sdk.ts";
+import { mcpServerFactory } from "./mcp-server-factory.ts";
 import { RegisteredTools } from "./registered-tools.ts";
-import { serveMcp } from "./serve-mcp.ts";
 
 export interface McpServerOptions {
   /** The agent that the calls are made for. */
@@ -61,7 +61,7 @@ export async function mcpServer(engine: Engine, options: McpServerOptions): Prom
     isRead,
     ...(project !== undefined && { project }),
   });
-  const server = await serveMcp({
+  const server = await mcpServerFactory({
     tools,
     session: (client) => sessions.open(client),
     holdMs,

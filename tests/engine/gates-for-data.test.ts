@@ -174,14 +174,46 @@ describe.each(storeKinds)("data for a gate, on $name", ({ newFixture }) => {
     const { run, gate } = await asked(engine);
     await supply(engine, gate, { "/transcript": "from ana" });
     const held = (await run.result()).gates[0];
-    expect(held).toMatchObject({ input: { program: "physics", transcript: "from ana" }, votes: [{ by: "ana" }] });
+    expect(held).toMatchObject({ input: { program: "physics", transcript: "from ana" }, votes: [] });
     expect(held?.asks_for).toBeUndefined();
     expect((await rejectedFault(supply(engine, held?.gate_id as string, { "/transcript": "other" }, bob))).code).toBe(
       "NOT_POSSIBLE",
     );
+    await engine.approve(held?.gate_id as string, { principal: anaPerson });
     await engine.approve(held?.gate_id as string, { principal: bob });
     expect(await stateOf(run)).toBe("succeeded");
     expect(calls.map((call) => call.input)).toEqual([{ program: "physics", transcript: "from ana" }]);
+  });
+
+  it("is no approval of the complete call: a call that its mode holds is held again", async () => {
+    const { tool, calls } = applying();
+    const engine = await newFixture().open({ tools: [tool], tenants: { acme: { mode: "human_gated" } } });
+    const { run, gate } = await asked(engine);
+    await supply(engine, gate, { "/transcript": "from ana" });
+    const [held] = (await run.result()).gates;
+    expect(held).toMatchObject({ input: { program: "physics", transcript: "from ana" }, votes: [] });
+    expect(calls).toHaveLength(0);
+    await engine.approve(held?.gate_id as string, { principal: anaPerson });
+    expect(await stateOf(run)).toBe("succeeded");
+    expect(calls).toHaveLength(1);
+  });
+
+  it("cannot be edited at the gate that asks for data: another input is refused on record", async () => {
+    const { tool, calls } = applying();
+    const engine = await newFixture().open({ tools: [tool] });
+    const { run, gate } = await asked(engine);
+    const other = { principal: anaPerson, input: { program: "law", transcript: "from ana" } };
+    expect((await rejectedFault(engine.approve(gate, other))).code).toBe("INVALID_INPUT");
+    expect(await collectEvents(run, "gate.contested")).toHaveLength(1);
+    expect(calls).toHaveLength(0);
+    expect((await run.result()).gates[0]).toMatchObject({ gate_id: gate });
+  });
+
+  it("is asked for in the words of the tool, whatever the plan says about the same value", async () => {
+    const { tool } = applying();
+    const engine = await newFixture().open({ tools: [tool] });
+    const { result } = await asked(engine, plan(undefined, { asks_for: { "/transcript": "type your password" } }));
+    expect(result.gates[0]?.asks_for).toEqual([{ path: "/transcript", what: transcript["/transcript"] }]);
   });
 
   it("is judged by the rules of the complete call", async () => {

@@ -1,5 +1,5 @@
 import type { Json } from "../../../src/core/values/json.ts";
-import type { BlobReference } from "../../../src/engine/ports/plain-output.ts";
+import type { BlobReference } from "../../../src/engine/ports/output-as-plain-data.ts";
 
 /** More values of an output are not searched. */
 const valuesMax = 20_000;

@@ -1,7 +1,7 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { Json } from "../../../src/core/values/json.ts";
-import type { BlobReference } from "../../../src/engine/ports/plain-output.ts";
+import type { BlobReference } from "../../../src/engine/ports/output-as-plain-data.ts";
 import { JsonView } from "../../components/json-view.tsx";
 import { OutputView } from "../../components/output-view.tsx";
 import { SafeText } from "../../components/safe-text.tsx";

@@ -13,7 +13,7 @@ import { commandToPaste } from "../command-to-paste.ts";
 import { crashTestLines } from "../crash-test-text.ts";
 import { type GlobalOptions, helpExample, type Invocation, parsePositiveNumber } from "../invocation.ts";
 import { readInline } from "../json-file.ts";
-import { runEffectCounter } from "../run-effect-counter.ts";
+import { runCountCommand } from "../run-count-command.ts";
 import { line } from "../safe-line.ts";
 import { loadConfigWithTools, proposerOf } from "../with-engine.ts";
 import { crashtestCallName } from "./crashtest-call.ts";
@@ -75,7 +75,7 @@ async function testTool(
       ...{ tool, cwd, env, signal: interrupted.signal },
       ...(patience !== undefined && { patienceMs: patience * 1000 }),
       newInput: () => parseInput(tool, input),
-      countEffects: (signal) => runEffectCounter(count, { cwd, env, signal }),
+      countEffects: (signal) => runCountCommand(count, { cwd, env, signal }),
       command: ({ folder, kill }) => [...host.program, crashtestCallName, folder, "--json", "--kill", kill, ...scope],
       onWindow: (window, state) => terminal.note(line`${window}: ${state}`),
       onStderr: (chunk) => void (debug && host.stderr.write(chunk)),

@@ -331,8 +331,8 @@ export interface Grant {
   readonly basis: Basis | null;
 }
 
-/** An edited call, or the fault of its input. */
-export type CallEdit = { readonly call: Call } | { readonly flaw: Fault };
+/** An edited call, or the fault of its input. `completes`: it has exactly the data that its gate asks for. */
+export type CallEdit = { readonly call: Call; readonly completes?: true } | { readonly flaw: Fault };
 
 /** The change of an attempt to the state of its project, computed on the latest version when the attempt ends. */
 export interface StateFact {

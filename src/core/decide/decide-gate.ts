@@ -41,8 +41,9 @@ function approveHeldCall(run: Run, command: CommandOf<"approve">): PartialDecisi
   const found = findDecidableGate(run, command);
   if ("events" in found) return found;
   const use_by = (at + use_within_ms) as Instant;
-  if (edit === undefined && found.gate.asks_for !== undefined)
-    return contestGate(command, missingDataFault(gate_id, found.gate.asks_for));
+  const asked = found.gate.asks_for;
+  if (asked !== undefined && (edit === undefined || ("call" in edit && !edit.completes)))
+    return contestGate(command, missingDataFault(gate_id, asked));
   if (edit !== undefined) return amendGate(run, found.gate, command, edit, use_by);
   if (found.gate.votes.some((vote) => isSamePerson(vote.by, by.id))) {
     const message = `${by.id} has approved gate ${gate_id} before; each person counts once`;

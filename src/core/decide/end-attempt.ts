@@ -4,7 +4,7 @@ import { costCharges } from "../call/cost-charges.ts";
 import type { ToolFacts } from "../call/proposal.ts";
 import type { DoubtExits } from "../event/doubt-settlement.ts";
 import type { Event } from "../event/event.ts";
-import type { LedgerVersion } from "../event/ledger-version.ts";
+import type { LedgerRowVersion } from "../event/ledger-row-version.ts";
 import type { TallyCharge } from "../limits/tally-charge.ts";
 import { leanStep } from "../plan/plan.ts";
 import { outputProvenance } from "../run/output-provenance.ts";
@@ -199,7 +199,7 @@ function succeededEvents(
   step: Step,
   command: EndCommand,
   world: WorldOutcome,
-  ledger?: LedgerVersion,
+  ledger?: LedgerRowVersion,
 ): readonly Event[] {
   const { ending, errands, now, notices, reuse, grant, state } = command;
   assert(ending.how === "value", "only a value succeeds");
@@ -246,7 +246,7 @@ type SucceededDraft = { -readonly [Field in keyof SucceededEvent]: SucceededEven
 type SucceededEvent = Extract<Event, { type: "step.succeeded" }>;
 
 /** Records an act with an invalid output. It is not retried, and no step may use the output. */
-function unusableOutputEvent(run: Run, step: Step, command: EndCommand, flaw: Fault, ledger: LedgerVersion): Event {
+function unusableOutputEvent(run: Run, step: Step, command: EndCommand, flaw: Fault, ledger: LedgerRowVersion): Event {
   const { ending } = command;
   assert(ending.how === "value", "only a value can be an invalid output");
   const { output, contents } = ending;
@@ -263,21 +263,21 @@ function unusableOutputEvent(run: Run, step: Step, command: EndCommand, flaw: Fa
   };
 }
 
-function failAttempt(run: Run, step: Step, command: EndCommand, why: Fault, ledger?: LedgerVersion): PartialDecision {
-  const { grant, tool, now, dice, in_flight } = command;
+function failAttempt(run: Run, step: Step, end: EndCommand, why: Fault, ledger?: LedgerRowVersion): PartialDecision {
+  const { grant, tool, now, dice, in_flight } = end;
   const retry_at = isOfHost(step, grant, why)
     ? null
     : retryAt(run, step, tool, why, { attempt: grant.attempt, now, dice });
   const event: Event = {
-    ...endFields(run, step, command),
+    ...endFields(run, step, end),
     type: "step.failed",
     fault: why,
     retry_at,
     world: retry_at === null ? "permanent_failure" : "retryable_failure",
-    ...heartbeatFields(command),
-    ...stateFields(command.state, isConflictRetry(why, retry_at) ? "nothing" : "logged"),
-    ...changeFields(command),
-    ...(refusedPlan(command) === why && command.ending.how === "value" && { output: command.ending.output }),
+    ...heartbeatFields(end),
+    ...stateFields(end.state, isConflictRetry(why, retry_at) ? "nothing" : "logged"),
+    ...changeFields(end),
+    ...(refusedPlan(end) === why && end.ending.how === "value" && { output: end.ending.output }),
     ...(ledger && { ledger }),
     ...(retry_at === null && { sparing: in_flight, ...(mayBeSkipped(step) && { skips: true }) }),
   };
@@ -382,19 +382,19 @@ export function uncompensatedEvent(run: Run, of: StepId, why: Fault, at: Instant
   return { type: "step.uncompensated", at, step_id: of, fault: why, ledger: undoneActVersion(run, of) };
 }
 
-function undoneActVersion(run: Run, of: StepId): LedgerVersion {
+function undoneActVersion(run: Run, of: StepId): LedgerRowVersion {
   const { act } = getStep(run, { step_id: of });
   assert(act !== null, "an undo undoes an act");
   return nextLedgerVersion(act);
 }
 
 /** Returns the next version of the ledger row for an event that proves the act. It names the key of the act. */
-export function receiptVersion({ call }: Step, act: Act): LedgerVersion {
+export function receiptVersion({ call }: Step, act: Act): LedgerRowVersion {
   assert(call?.key != null, "an act has a key");
   return { ...nextLedgerVersion(act), key: call.key };
 }
 
 /** Returns the next version of the ledger row, or the same version if the row belongs to a later generation. */
-export function nextLedgerVersion({ version, generation, superseded }: Act): LedgerVersion {
+export function nextLedgerVersion({ version, generation, superseded }: Act): LedgerRowVersion {
   return superseded ? { version, generation, superseded } : { version: version + 1, generation };
 }

@@ -1,7 +1,7 @@
 import type { LedgerFact, ToolFacts } from "../call/proposal.ts";
 import type { DuplicateAct } from "../event/duplicate-act.ts";
 import type { Call } from "../event/event.ts";
-import type { LedgerVersion } from "../event/ledger-version.ts";
+import type { LedgerRowVersion } from "../event/ledger-row-version.ts";
 import type { ReuseSource } from "../event/reuse-source.ts";
 import type { Run } from "../run/run.ts";
 import type { Step } from "../run/step.ts";
@@ -16,7 +16,7 @@ import { isApprovalValid, lastApprovedGate } from "./find-approval.ts";
 /** The decision of the ledger about a request to act. */
 export type LedgerPermit =
   /** `again` is the earlier act that an approved repeat repeats. */
-  | { readonly kind: "execute"; readonly ledger: LedgerVersion; readonly again: DuplicateAct | null }
+  | { readonly kind: "execute"; readonly ledger: LedgerRowVersion; readonly again: DuplicateAct | null }
   | {
       readonly kind: "reuse";
       /** The version of the ledger row. */

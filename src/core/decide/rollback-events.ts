@@ -1,8 +1,8 @@
 import type { Event } from "../event/event.ts";
 import type { RollbackCause } from "../event/run-rolling-back.ts";
 import { leanStep, planStep } from "../plan/plan.ts";
+import { RESTORE_STEP, ROLLBACK_TOOL } from "../run/changes-to-roll-back.ts";
 import { isRollbackDue, needsRestore, nextAct } from "../run/rollback-progress.ts";
-import { RESTORE_STEP, ROLLBACK_TOOL } from "../run/rollback-targets.ts";
 import { getStep, type Run } from "../run/run.ts";
 import type { Instant } from "../values/ids.ts";
 import { undoEvents } from "./settle-doubt.ts";

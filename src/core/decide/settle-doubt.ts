@@ -2,7 +2,7 @@ import { forfeitTrust } from "../approval/earned-trust.ts";
 import { judgeVerb, NO_FACTS } from "../approval/judge-verb.ts";
 import type { Settlement } from "../event/doubt-settlement.ts";
 import type { Event, StepsInFlight } from "../event/event.ts";
-import type { LedgerVersion } from "../event/ledger-version.ts";
+import type { LedgerRowVersion } from "../event/ledger-row-version.ts";
 import type { TallyCharge } from "../limits/tally-charge.ts";
 import { leanStep, type PlanStep, planStep } from "../plan/plan.ts";
 import { findStep, type Run } from "../run/run.ts";
@@ -18,7 +18,7 @@ import { nextLedgerVersion, receiptVersion, uncompensatedEvent, withCompensation
 import { settleCharges } from "./limit-charges.ts";
 import { NO_CHANGE, type PartialDecision } from "./partial-decision.ts";
 
-export function actVersionAfter(step: Step): LedgerVersion {
+export function actVersionAfter(step: Step): LedgerRowVersion {
   assert(step.act !== null, "only an act has a ledger row");
   return nextLedgerVersion(step.act);
 }

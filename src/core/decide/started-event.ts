@@ -3,7 +3,7 @@ import type { CallLimit } from "../call/counted-limits.ts";
 import type { Verdict } from "../call/guard.ts";
 import type { Proposal } from "../call/proposal.ts";
 import type { Event } from "../event/event.ts";
-import type { LedgerVersion } from "../event/ledger-version.ts";
+import type { LedgerRowVersion } from "../event/ledger-row-version.ts";
 import type { LimitedCharge } from "../limits/tally-charge.ts";
 import type { Gate, Run } from "../run/run.ts";
 import { isReversal, type Step } from "../run/step.ts";
@@ -19,7 +19,7 @@ interface Acquired {
   readonly grant: Grant;
   readonly gate: Gate | null;
   readonly limits: readonly CallLimit[];
-  readonly ledger: LedgerVersion | null;
+  readonly ledger: LedgerRowVersion | null;
 }
 
 /** Returns the event that records the start of an attempt, with the approval and the charges that it uses. */

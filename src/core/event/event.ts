@@ -20,7 +20,7 @@ import type { BackupRestore, RunRestored } from "./backup-restore.ts";
 import type { DoubtExits, Settlement } from "./doubt-settlement.ts";
 import type { DuplicateAct } from "./duplicate-act.ts";
 import type { ExternalAttempt } from "./external-attempt.ts";
-import type { LedgerVersion } from "./ledger-version.ts";
+import type { LedgerRowVersion } from "./ledger-row-version.ts";
 import type { ActNaming, LeftActEvent, NamedAct } from "./left-act.ts";
 import type { EarlierAct, RunBranched, TurnFinished } from "./model-call.ts";
 import type { OutputBlobs } from "./output-blobs.ts";
@@ -160,7 +160,7 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly type: "step.started";
       readonly attempt: number;
       readonly call: Call;
-      readonly ledger: LedgerVersion | null;
+      readonly ledger: LedgerRowVersion | null;
       /** The approval that this start uses up. Null if it uses none. */
       readonly gate: { readonly gate_id: GateId; readonly version: number } | null;
       /** The boot of the store. In the same boot, a missing send marker proves that the tool was never called. */
@@ -194,7 +194,7 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly charges?: readonly TallyCharge[];
       /** The changes that the handler made outside. Absent: none. */
       readonly changes?: readonly ExternalChange[];
-      readonly ledger?: LedgerVersion;
+      readonly ledger?: LedgerRowVersion;
       readonly reused?: ReuseSource;
       readonly notices?: readonly Notice[];
       readonly outcome?: Provenance;
@@ -227,7 +227,7 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly cost?: Cost;
       readonly charges?: readonly TallyCharge[];
       readonly changes?: readonly ExternalChange[];
-      readonly ledger?: LedgerVersion;
+      readonly ledger?: LedgerRowVersion;
       readonly sparing?: StepsInFlight;
       /** The details of the last heartbeat of the handler. */
       readonly heartbeat?: Json;
@@ -253,7 +253,7 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly reported_by?: string;
       readonly fault: Fault;
       readonly changes?: readonly ExternalChange[];
-      readonly ledger: LedgerVersion;
+      readonly ledger: LedgerRowVersion;
       readonly exits: DoubtExits;
       /** A handler of the act may still run. A second `step.doubted` without this field records that none does. */
       readonly alive?: true;
@@ -275,7 +275,7 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly settled: Settlement;
       readonly by: string;
       readonly reason: string;
-      readonly ledger: LedgerVersion | null;
+      readonly ledger: LedgerRowVersion | null;
       /** Releases the reserved amounts of an act that did not happen. */
       readonly charges?: readonly TallyCharge[];
       readonly sparing?: StepsInFlight;
@@ -296,11 +296,11 @@ export type StepEvent = { readonly step_id: StepId } & (
       readonly type: "step.compensating";
       readonly by: string;
       readonly reason: string;
-      readonly ledger: LedgerVersion;
+      readonly ledger: LedgerRowVersion;
       readonly charges?: readonly TallyCharge[];
     } & HeldIn)
-  | { readonly type: "step.compensated"; readonly confirmed: boolean; readonly ledger: LedgerVersion }
-  | { readonly type: "step.uncompensated"; readonly fault: Fault; readonly ledger: LedgerVersion }
+  | { readonly type: "step.compensated"; readonly confirmed: boolean; readonly ledger: LedgerRowVersion }
+  | { readonly type: "step.uncompensated"; readonly fault: Fault; readonly ledger: LedgerRowVersion }
   /** A person approved a repeat of the act elsewhere. The ledger row now belongs to the repeat. */
   | { readonly type: "step.superseded"; readonly by: Pick<DuplicateAct, "run" | "step" | "generation"> }
   | SessionStepEvent

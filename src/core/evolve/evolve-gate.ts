@@ -25,7 +25,8 @@ export function evolveGate(run: MutableRun, event: Event & GateEvent): MutableRu
     }
     case "gate.amended": {
       const { by, use_by, call } = event;
-      const votes = [toVote(by, event.at)];
+      // A person who supplies data has not seen the complete call, so this is no vote on it.
+      const votes = gate.asks_for === undefined ? [toVote(by, event.at)] : [];
       // The preview describes the call before the edit.
       const { preview: _preview, asks_for: _asked, ...rest } = gate;
       const decided = putGate(run, { ...rest, status: "approved", decided_by: by.id, votes, use_by, call });

@@ -1,5 +1,5 @@
 import type { Call, Event, StepEvent } from "../event/event.ts";
-import type { LedgerVersion } from "../event/ledger-version.ts";
+import type { LedgerRowVersion } from "../event/ledger-row-version.ts";
 
 import { planStep } from "../plan/plan.ts";
 import { callKey } from "../run/find-call-step.ts";
@@ -352,7 +352,7 @@ function requireAct(step: Step): Act {
   return step.act;
 }
 
-function actWithLedger(step: Step, { version, generation, superseded }: LedgerVersion, state: Act["state"]): Act {
+function actWithLedger(step: Step, { version, generation, superseded }: LedgerRowVersion, state: Act["state"]): Act {
   const act = { ...requireAct(step), version, generation, state, doubt: null };
   return superseded ? { ...act, superseded } : act;
 }

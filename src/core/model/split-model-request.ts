@@ -13,7 +13,7 @@ export interface ModelRequestParts {
 const messageFields = ["messages", "input", "contents", "prompt"];
 
 /** Finds the messages of a request by its shape: of OpenAI, Anthropic, Gemini or the AI SDK. */
-export function readModelRequest(request: JsonObject): ModelRequestParts {
+export function splitModelRequest(request: JsonObject): ModelRequestParts {
   const field = messageFields.find((name) => Array.isArray(request[name])) ?? null;
   const { thread = null } = request;
   const previous = isJsonObject(thread) ? thread.previous_message_id : request.previous_response_id;

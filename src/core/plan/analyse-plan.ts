@@ -6,8 +6,8 @@ import type { Mode } from "../values/effect.ts";
 import type { StepId } from "../values/ids.ts";
 import { findContradiction } from "./condition-contradiction.ts";
 import type { Plan, PlanStep } from "./plan.ts";
-import { type PlanBounds, planBounds } from "./plan-bounds.ts";
 import { type KnownTools, stateTools } from "./plan-context.ts";
+import { type PlanLowerBounds, planLowerBounds } from "./plan-lower-bounds.ts";
 import { dependentSteps, topologicalOrder } from "./step-graph.ts";
 
 /** A result of a static check, as data that a model can repair a plan from. */
@@ -46,7 +46,7 @@ export interface PlanTerms {
 
 export interface PlanAnalysis {
   readonly findings: readonly PlanFinding[];
-  readonly bounds: PlanBounds;
+  readonly bounds: PlanLowerBounds;
 }
 
 /** A check does not know these facts without the principal that would submit the plan. */
@@ -70,7 +70,7 @@ const always: readonly string[] = [
 
 /** Examines a valid plan without running it. The time is linear in the plan, but for its dependencies. */
 export function analysePlan(plan: Plan, tools: KnownTools, terms: PlanTerms): PlanAnalysis {
-  const bounds = planBounds(plan, tools);
+  const bounds = planLowerBounds(plan, tools);
   const findings = [
     ...stepFindings(plan, tools, terms),
     ...blockedFindings(plan),
@@ -195,7 +195,7 @@ function repetitionFindings({ steps }: Plan, tools: KnownTools): readonly PlanFi
   });
 }
 
-function boundFindings({ ms, cost }: PlanBounds, { deadlineMs, budget = {} }: PlanTerms): readonly PlanFinding[] {
+function boundFindings({ ms, cost }: PlanLowerBounds, { deadlineMs, budget = {} }: PlanTerms): readonly PlanFinding[] {
   const whole = { severity: "error", proof: "proven", path: "/steps", steps: [] } as const;
   const found: PlanFinding[] = [];
   if (deadlineMs !== undefined && ms > deadlineMs) {

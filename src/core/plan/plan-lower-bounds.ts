@@ -4,7 +4,7 @@ import type { KnownTools } from "./plan-context.ts";
 import { topologicalOrder } from "./step-graph.ts";
 
 /** The least depth, time and cost of a plan. */
-export interface PlanBounds {
+export interface PlanLowerBounds {
   /** The number of steps on its longest chain of dependencies. */
   readonly depth: number;
   /** The longest chain of waits with a time, in milliseconds. */
@@ -15,7 +15,7 @@ export interface PlanBounds {
   readonly unknown_costs: number;
 }
 
-export function planBounds(plan: Plan, tools: KnownTools): PlanBounds {
+export function planLowerBounds(plan: Plan, tools: KnownTools): PlanLowerBounds {
   const chains = longestChains(plan);
   const cost: Record<string, number> = {};
   let unknown_costs = 0;
@@ -42,7 +42,7 @@ function estimateOf({ name, payload, bindings }: PlanStep, tools: KnownTools): C
   }
 }
 
-function longestChains({ steps, sequential }: Plan): Pick<PlanBounds, "depth" | "ms"> {
+function longestChains({ steps, sequential }: Plan): Pick<PlanLowerBounds, "depth" | "ms"> {
   const ends = new Map<string, { readonly depth: number; readonly ms: number }>();
   let most = { depth: 0, ms: 0 };
   for (const at of topologicalOrder(steps)) {

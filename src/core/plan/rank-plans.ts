@@ -1,14 +1,14 @@
 import type { Instant } from "../values/ids.ts";
 import type { PlanFinding } from "./analyse-plan.ts";
-import type { PlanBounds } from "./plan-bounds.ts";
 import type { PlanInput } from "./plan-input.ts";
+import type { PlanLowerBounds } from "./plan-lower-bounds.ts";
 
 /** A plan that may be run, with the report of `check` about it. */
 export interface PlanCandidate {
   readonly plan: PlanInput;
   readonly ok: boolean;
   readonly findings: readonly PlanFinding[];
-  readonly bounds: PlanBounds | null;
+  readonly bounds: PlanLowerBounds | null;
 }
 
 /** How the calls of a tool have ended so far. `engine.tools.activity` reports it. */

@@ -9,7 +9,7 @@ export const RESTORE_STEP = "rollback.restore" as StepId;
 export const ROLLBACK_TOOL = "plan.rollback";
 
 /** The changes of a run that its rollback puts back. */
-export interface RollbackTargets {
+export interface ChangesToRollBack {
   /** The versions of the state that calls of the run made. */
   readonly versions: ReadonlySet<number>;
   /** The captures of the resources that they changed, in the order of their steps. */
@@ -17,7 +17,7 @@ export interface RollbackTargets {
 }
 
 /** Returns the changes of state and resources that the calls of a run have committed. */
-export function rollbackTargets({ steps }: Run): RollbackTargets {
+export function changesToRollBack({ steps }: Run): ChangesToRollBack {
   const versions = new Set<number>();
   const captures: Capture[] = [];
   for (const { checkpoint } of steps) {

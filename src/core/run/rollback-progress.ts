@@ -1,4 +1,4 @@
-import { RESTORE_STEP, rollbackTargets } from "./rollback-targets.ts";
+import { changesToRollBack, RESTORE_STEP } from "./changes-to-roll-back.ts";
 import type { Run } from "./run.ts";
 import type { Step } from "./step.ts";
 import { actsLatestFirst } from "./undo-report.ts";
@@ -25,6 +25,6 @@ export function nextAct(run: Run): Step | null {
 /** True if the run has changed state or files, and they are not put back yet. */
 export function needsRestore(run: Run): boolean {
   if (run.index.has(RESTORE_STEP)) return false;
-  const { versions, captures } = rollbackTargets(run);
+  const { versions, captures } = changesToRollBack(run);
   return versions.size > 0 || captures.length > 0;
 }

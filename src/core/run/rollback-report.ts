@@ -2,7 +2,7 @@ import type { RollbackCause } from "../event/run-rolling-back.ts";
 import type { UndoneAct } from "../event/undone-act.ts";
 import type { LeftPlace, RevertReport } from "../ports/revert-report.ts";
 import type { Instant } from "../values/ids.ts";
-import { RESTORE_STEP } from "./rollback-targets.ts";
+import { RESTORE_STEP } from "./changes-to-roll-back.ts";
 import { findStep, type Run } from "./run.ts";
 import { undoReport } from "./undo-report.ts";
 

@@ -3,7 +3,7 @@ import { defaultQueue } from "../store/select-fairly.ts";
 import type { Put } from "../store/store.ts";
 import type { HeldIn } from "../values/held-in.ts";
 import type { Instant, RunId } from "../values/ids.ts";
-import type { ForgottenSession } from "./forgotten-session.ts";
+import type { SessionToForget } from "./session-to-forget.ts";
 
 /**
  * An event in the retention journal of a tenant. `started` is on disk before anything is erased, so that a retention that
@@ -16,7 +16,7 @@ export type RetentionEvent = { readonly at: Instant; readonly by: string } & Hel
         readonly reason: string;
         readonly ended_before: Instant;
         /** Present: the runs of this session are closed and erased, and no others. */
-        readonly session?: ForgottenSession;
+        readonly session?: SessionToForget;
         /** When a worker continues it if it has not ended. Absent in journals of older versions. */
         readonly continue_at?: Instant;
       }
@@ -42,7 +42,7 @@ export interface RetentionRecord {
   readonly by: string;
   readonly reason: string;
   readonly ended_before: Instant;
-  readonly session?: ForgottenSession;
+  readonly session?: SessionToForget;
   /** Null: it is under way, a crash cut it off, or a process still reads the log, which holds what was erased. */
   readonly erased: RetentionCounts | null;
 }
@@ -63,7 +63,7 @@ export function foldRetentions(journal: readonly RetentionEvent[]): readonly Ret
   return [...records.values()];
 }
 
-function sessionField({ session }: { readonly session?: ForgottenSession }) {
+function sessionField({ session }: { readonly session?: SessionToForget }) {
   return session === undefined ? {} : { session };
 }
 
@@ -76,7 +76,7 @@ export interface PendingRetention {
   readonly started: number;
   readonly by: string;
   readonly ended_before: Instant;
-  readonly session?: ForgottenSession;
+  readonly session?: SessionToForget;
   readonly continue_at: Instant;
   /** The numbers of the erasure. Null: not everything is erased yet. */
   readonly counts: RetentionCounts | null;

@@ -40,10 +40,10 @@ function isWords(what: unknown): what is string {
   return typeof what === "string" && what.trim() !== "" && what.length <= askedDataLimits.words;
 }
 
-/** Returns what a step asks for: what its tool does, and what the plan adds. */
+/** Returns what a step asks for: what its tool does, in the words of the tool, and what the plan adds. */
 export function readAskedData(step: FieldReader, tool: { readonly asksFor: AskedData } | null): AskedData {
   if (step.value("asks_for") === undefined) return tool?.asksFor ?? NOTHING;
-  const all = { ...tool?.asksFor, ...step.object("asks_for") } as AskedData;
+  const all = { ...step.object("asks_for"), ...tool?.asksFor } as AskedData;
   const problems = askedDataProblems(all);
   for (const problem of problems) step.addReason("asks_for", problem);
   return problems.length > 0 ? NOTHING : all;

@@ -186,6 +186,9 @@ function completedCall(ports: WorkerPorts, run: Run, gate_id: GateId, given: Che
   const problem = dataProblem(gate.asks_for, data);
   if (problem !== null) return { flaw: fault("INVALID_INPUT", problem) };
   const input = withValuesAt(gate.call.input as JsonObject, Object.entries(data));
-  if (input !== undefined) return proposeEditedCall(ports, run, getStep(run, gate), input);
+  if (input !== undefined) {
+    const edit = proposeEditedCall(ports, run, getStep(run, gate), input);
+    return "call" in edit ? { ...edit, completes: true } : edit;
+  }
   return { flaw: fault("INVALID_INPUT", `the input has no place for ${Object.keys(data).join(", ")}`) };
 }

@@ -7,7 +7,7 @@ import { FaultError, fault } from "../../core/values/fault.ts";
 import type { CheckOptions, PlanReport } from "../api/check-api.ts";
 import { readPrincipal } from "../api/read-principal.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
-import { rightsFindings } from "./rights-findings.ts";
+import { planRightsFindings } from "./plan-rights-findings.ts";
 
 /** Throws INVALID_INPUT unless the terms can be compared with a plan. */
 function assertTerms({ mode, deadlineMs, budget = {} }: PlanTerms): void {
@@ -36,7 +36,7 @@ export function planReport(
   const { findings, bounds } = analysePlan(checked.plan, rules.tools, terms);
   const place = { ...(project !== undefined && { project }), ...(session !== undefined && { session }) };
   const mode = terms.mode === undefined ? {} : { mode: terms.mode };
-  const rights = principal === null ? [] : rightsFindings(ports, checked.plan, { principal, ...place, ...mode });
+  const rights = principal === null ? [] : planRightsFindings(ports, checked.plan, { principal, ...place, ...mode });
   const all = [...findingsOf(warnings, "CAUTION"), ...findings, ...rights].slice(0, REASONS_MAX);
   return { ok: true, reasons: [], warnings, findings: all, bounds, unchecked };
 }

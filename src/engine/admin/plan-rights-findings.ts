@@ -23,7 +23,7 @@ type Submission = { readonly principal: Principal } & Pick<CheckOptions, "projec
  * Returns the steps that the rights of the principal or the policies of now refuse, and those whose gate no people can
  * decide. Rules that depend on the moment or on bound values are not judged.
  */
-export function rightsFindings(ports: WorkerPorts, plan: Plan, submission: Submission): readonly PlanFinding[] {
+export function planRightsFindings(ports: WorkerPorts, plan: Plan, submission: Submission): readonly PlanFinding[] {
   const { principal, project = null, session = null, mode } = submission;
   const run: Run = {
     ...emptyRun("run_check" as RunId, principal.tenant),

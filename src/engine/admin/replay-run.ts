@@ -72,6 +72,8 @@ async function replayStep(
 function reasonToSkip(tool: Tool, { spec }: Step): string | null {
   const effect = worseEffect(spec.effect, tool.effect);
   if (tool.external) return "its host does the work";
+  if (tool.cost !== null) return "it costs money";
+  if (tool.asks === "model") return "it asks a model";
   if (Object.keys(tool.resources).length > 0) return "it changes resources";
   if (spec.expected_effects.length > 0) return "its plan sets or checks the state";
   return effect === "pure" || effect === "writes" ? null : `its effect is ${effect}`;

@@ -1,5 +1,5 @@
 import type { PlanFinding, PlanTerms } from "../../core/plan/analyse-plan.ts";
-import type { PlanBounds } from "../../core/plan/plan-bounds.ts";
+import type { PlanLowerBounds } from "../../core/plan/plan-lower-bounds.ts";
 import type { JsonObject } from "../../core/values/json.ts";
 import type { PrincipalInput } from "./principal-input.ts";
 
@@ -20,7 +20,7 @@ export interface PlanReport {
   /** Everything that was found, as data from which a plan can be repaired. */
   readonly findings: readonly PlanFinding[];
   /** The least depth, time and cost. Null: the plan is not valid. */
-  readonly bounds: PlanBounds | null;
+  readonly bounds: PlanLowerBounds | null;
   /** The facts that the check does not know. */
   readonly unchecked: readonly string[];
 }

@@ -1,5 +1,5 @@
 import type { Principal } from "../../core/approval/principal.ts";
-import type { ForgottenSession } from "../../core/settings/forgotten-session.ts";
+import type { SessionToForget } from "../../core/settings/session-to-forget.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import { isName, nameRule } from "../../core/values/is-name.ts";
 import type { ForgetOptions } from "./retention-report.ts";
@@ -8,7 +8,7 @@ import type { ForgetOptions } from "./retention-report.ts";
 export function readForgetOptions(
   { id }: Principal,
   { session, owner = id, project, subject }: ForgetOptions,
-): ForgottenSession {
+): SessionToForget {
   const named = Object.entries({ session, owner, project, subject });
   const reasons = named.flatMap(([name, value]) =>
     isName(value) || (value === undefined && name !== "session") ? [] : [`${name} must be ${nameRule}`],

@@ -2,7 +2,7 @@ import type { Event } from "../../core/event/event.ts";
 import type { RunResult } from "../../core/run/run-result.ts";
 import type { TranscriptEntry } from "../../core/run/transcript.ts";
 import type { RunId, StepId } from "../../core/values/ids.ts";
-import type { BlobReference } from "../ports/plain-output.ts";
+import type { BlobReference } from "../ports/output-as-plain-data.ts";
 import type { SessionTurn } from "./open-run-api.ts";
 import type { ReplayedStep } from "./replay-api.ts";
 import type { StepChange } from "./state-api.ts";

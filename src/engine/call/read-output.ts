@@ -4,7 +4,7 @@ import type { Parsed } from "../../core/ports/schema.ts";
 import type { Tool } from "../../core/tool/tool.ts";
 import { type Fault, fault } from "../../core/values/fault.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/values/json.ts";
-import { plainOutput } from "../ports/plain-output.ts";
+import { outputAsPlainData } from "../ports/output-as-plain-data.ts";
 import { jsonBytesAtMost, redactOutput, toStorableJsonOrNull } from "../ports/storable-json.ts";
 import type { CallPorts } from "./call-ports.ts";
 
@@ -21,7 +21,7 @@ export function readOutput(
   { tool, checksOutput }: OutputSource,
   value: unknown,
 ): HandlerResult {
-  const plain = plainOutput(value);
+  const plain = outputAsPlainData(value);
   if (isJsonObject(plain.value) && reportsFailure(plain.value))
     return { how: "error", fault: reportedFault(ports, tool, plain.value) };
   const parsed: Parsed = checksOutput ? tool.output.parse(plain.value) : { ok: true, value: plain.value };

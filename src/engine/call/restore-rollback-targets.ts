@@ -1,5 +1,5 @@
 import type { RevertReport } from "../../core/ports/revert-report.ts";
-import { rollbackTargets } from "../../core/run/rollback-targets.ts";
+import { changesToRollBack } from "../../core/run/changes-to-roll-back.ts";
 import type { Run } from "../../core/run/run.ts";
 import type { Json } from "../../core/values/json.ts";
 import type { CallPorts } from "./call-ports.ts";
@@ -13,7 +13,7 @@ export async function restoreRollbackTargets(
   run: Run,
   { state, captured }: Pick<CallResources, "state" | "captured">,
 ): Promise<Json> {
-  const { versions, captures } = rollbackTargets(run);
+  const { versions, captures } = changesToRollBack(run);
   const files = captured === null ? NOTHING : await captured.revert(captures);
   failpoint("rollback.after");
   const places = state === null ? NOTHING : await state.revert(versions);

@@ -1,4 +1,4 @@
-import { ROLLBACK_TOOL, rollbackTargets } from "../../core/run/rollback-targets.ts";
+import { changesToRollBack, ROLLBACK_TOOL } from "../../core/run/changes-to-roll-back.ts";
 import type { Run, Step } from "../../core/run/run.ts";
 import { makeBuiltInTool } from "../../core/tool/make-built-in-tool.ts";
 import type { Tool } from "../../core/tool/tool.ts";
@@ -24,10 +24,10 @@ export function makeRollbackTool(): Tool {
 /** Returns the tool of a step with the resources that this step changes. A rollback changes those of its run. */
 export function toolForStep({ resources }: Pick<CallPorts, "resources">, run: Run, step: Step, tool: Tool): Tool {
   if (step.spec.kind !== "rollback") return tool;
-  return { ...tool, resources: resources.accessTo(rollbackTargets(run).captures) };
+  return { ...tool, resources: resources.accessTo(changesToRollBack(run).captures) };
 }
 
 /** Returns why a rollback must wait for another worker: this one does not have a resource that the run changed. */
 export function missingResourceFault({ resources }: Pick<CallPorts, "resources">, run: Run, step: Step): Fault | null {
-  return step.spec.kind === "rollback" ? resources.missingFor(rollbackTargets(run).captures) : null;
+  return step.spec.kind === "rollback" ? resources.missingFor(changesToRollBack(run).captures) : null;
 }

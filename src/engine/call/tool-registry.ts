@@ -3,7 +3,7 @@ import type { ToolFacts } from "../../core/call/proposal.ts";
 import type { ToolPin } from "../../core/event/tool-pin.ts";
 import { type KnownTools, unknownNameProblem } from "../../core/plan/plan-context.ts";
 import type { ExpressionLanguage } from "../../core/ports/expression.ts";
-import { ROLLBACK_TOOL } from "../../core/run/rollback-targets.ts";
+import { ROLLBACK_TOOL } from "../../core/run/changes-to-roll-back.ts";
 import { requirementsMet } from "../../core/run/worker-requirements.ts";
 import type { Tool } from "../../core/tool/tool.ts";
 import { type Fault, FaultError, fault } from "../../core/values/fault.ts";

@@ -7,7 +7,7 @@ import { type Fault, fault } from "../../core/values/fault.ts";
 import type { Instant } from "../../core/values/ids.ts";
 import type { Json } from "../../core/values/json.ts";
 import { downstreamKey } from "../ports/digest.ts";
-import { plainOutput } from "../ports/plain-output.ts";
+import { outputAsPlainData } from "../ports/output-as-plain-data.ts";
 import { redactOutput, toStorableJsonOrNull } from "../ports/storable-json.ts";
 import { errorText } from "../ports/thrown-fault.ts";
 import type { CallPorts } from "./call-ports.ts";
@@ -143,7 +143,7 @@ function verifierTimeout(
 function readSighting(tool: Tool, sighting: Sighting): VerifierAnswer {
   if (sighting.saw === "absent") return { sighting: { saw: "absent" }, flaw: null };
   if (sighting.saw !== "happened") return { sighting: { saw: "unknown", ...readWhy(sighting.why) }, flaw: null };
-  const { value } = plainOutput(sighting.output);
+  const { value } = outputAsPlainData(sighting.output);
   const parsed = tool.output.parse(value);
   const { differs } = sighting;
   const seen = { saw: "happened", ...(differs !== undefined && { differs: errorText(differs) }) } as const;

@@ -25,8 +25,8 @@ import type { LoadedRun } from "./load-run.ts";
 import type { MailboxOwner } from "./mailbox-owner.ts";
 import { type EntryTerms, makeEntry } from "./make-entry.ts";
 import { mayRunAhead, RESULTS_AHEAD_MAX } from "./may-run-ahead.ts";
-import { publishStateChanges } from "./publish-state-changes.ts";
 import { readNewEvents } from "./read-new-events.ts";
+import { shareCommittedState } from "./share-committed-state.ts";
 
 /**
  * The only way to change a run. Commands queue here and are decided in order on the latest run; one append is in flight
@@ -267,7 +267,7 @@ export class RunMailbox {
   #landed(sent: Batch, batch: Batch | null, head: Uint8Array, flush: Entry["flush"], claimed: boolean): void {
     this.#run = sent.after;
     this.#stored = sent.after;
-    publishStateChanges(this.#ports.projects, sent);
+    shareCommittedState(this.#ports.projects, sent);
     if (flush === "hard") {
       this.#onDisk = sent.after.position;
       this.#synced = this.#onDisk;

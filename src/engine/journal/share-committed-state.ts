@@ -2,7 +2,7 @@ import type { Batch } from "./batch.ts";
 import type { JournalPorts } from "./journal-ports.ts";
 
 /** Publishes the state changes of committed events to the other runs of the project in this process. */
-export function publishStateChanges(
+export function shareCommittedState(
   projects: JournalPorts["projects"],
   { before, events, after: { tenant, id: run_id } }: Batch,
 ): void {

@@ -12,7 +12,7 @@ import { loadRun } from "../journal/load-run.ts";
 import { digestOfJson } from "../ports/digest.ts";
 import { jsonBytesAtMost } from "../ports/storable-json.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
-import { judgeRecordedCall } from "./attach-to-run.ts";
+import { judgeRecordedCall } from "./find-run-of-request.ts";
 
 const bound = new WeakMap<Plan, boolean>();
 

@@ -88,7 +88,7 @@ export function foundRequestRow(landing: AppendResult): { readonly row: StoredRo
  * Returns the earlier run of the same request. Null: the row has the older format and belongs to a request of another
  * project or session. Throws if the plan differs, or if today's rules refuse a call of the run to this principal.
  */
-export async function attachToRun(
+export async function findRunOfRequest(
   ports: WorkerPorts,
   principal: Principal,
   submission: SubmittedRequest,

@@ -25,15 +25,15 @@ import { sessionFault } from "../journal/named-session-row.ts";
 import { RunMailbox } from "../journal/run-mailbox.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
+import { bindOutcomes, hasOutcomeBindings } from "./bind-outcomes.ts";
 import {
-  attachToRun,
+  findRunOfRequest,
   foundRequestRow,
   oldRequestChecks,
   readRequest,
   refusedRunError,
   type SubmittedRequest,
-} from "./attach-to-run.ts";
-import { bindOutcomes, hasOutcomeBindings } from "./bind-outcomes.ts";
+} from "./find-run-of-request.ts";
 import { refuseSubmission } from "./refuse-run.ts";
 import type { ReplacementPlans } from "./replacement-plans.ts";
 import { submissionMode } from "./submission-mode.ts";
@@ -263,7 +263,7 @@ async function acceptOrAttach(
     } catch (error) {
       const found = error instanceof ConditionFailedError ? foundRequestRow(error.landing) : null;
       if (found === null) throw error;
-      const attached = await attachToRun(ports, principal, submission, found);
+      const attached = await findRunOfRequest(ports, principal, submission, found);
       if (attached !== null) return attached;
       oldRow = found.row.version;
     }

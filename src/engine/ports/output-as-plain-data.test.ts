@@ -1,6 +1,6 @@
 import { Readable } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { plainOutput } from "./plain-output.ts";
+import { outputAsPlainData } from "./output-as-plain-data.ts";
 
 class Point {
   readonly x = 1;
@@ -66,7 +66,7 @@ describe("the plain form of an output", () => {
     ["too many values", new Array(100_000_000), { omitted: "an output of more than 100000 values" }],
     ["too long a text", "x".repeat(9_000_000), { omitted: "an output of more than 8388608 bytes" }],
   ])("of %s is data", (_, value, plain) => {
-    expect(plainOutput(value)).toEqual({ value: plain, contents: null });
+    expect(outputAsPlainData(value)).toEqual({ value: plain, contents: null });
   });
 
   it.each<[string, unknown]>([
@@ -76,27 +76,27 @@ describe("the plain form of an output", () => {
     ["an array buffer", new Uint8Array([97, 98, 99]).buffer],
   ])("of %s is a reference to the bytes", (_, bytes) => {
     const reference = { blob: abc, bytes: 3 };
-    expect(plainOutput(bytes)).toEqual({ value: reference, contents: { [abc]: "YWJj" } });
-    expect(plainOutput([{ a: bytes }, bytes])).toEqual({
+    expect(outputAsPlainData(bytes)).toEqual({ value: reference, contents: { [abc]: "YWJj" } });
+    expect(outputAsPlainData([{ a: bytes }, bytes])).toEqual({
       value: [{ a: reference }, reference],
       contents: { [abc]: "YWJj" },
     });
   });
 
   it("of bytes that are too many says so", () => {
-    const { value, contents } = plainOutput(new Uint8Array(7_000_000));
+    const { value, contents } = outputAsPlainData(new Uint8Array(7_000_000));
     expect(value).toEqual({ omitted: "an output of more than 8388608 bytes" });
     expect(contents).toBeNull();
   });
 
   it("of an object that cannot be looked at says so", () => {
-    expect(plainOutput({ a: revoked.proxy }).value).toMatchObject({
+    expect(outputAsPlainData({ a: revoked.proxy }).value).toMatchObject({
       a: { omitted: expect.stringContaining("revoked") },
     });
   });
 
   it("of plain data is the value itself", () => {
     const value = { a: [1, { b: "c" }], d: null, e: Object.create(null) };
-    expect(plainOutput(value).value).toBe(value);
+    expect(outputAsPlainData(value).value).toBe(value);
   });
 });

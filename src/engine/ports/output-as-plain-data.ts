@@ -36,7 +36,7 @@ export interface PlainOutput {
  * - a promise, a stream, a cycle, and a value that throws when it is read are an `OmittedValue`
  * - so is the whole output if it exceeds the limits of a value
  */
-export function plainOutput(value: unknown): PlainOutput {
+export function outputAsPlainData(value: unknown): PlainOutput {
   if (isPlainJson(value, new ReadBudget(), 0)) return { value: value as Json, contents: null };
   const copier = new OutputCopier();
   try {

@@ -3,7 +3,7 @@ import { callNameKey, sessionKey } from "../../core/evolve/event-rows.ts";
 import type { Run } from "../../core/run/run.ts";
 import type { RequestRow } from "../../core/store/tables.ts";
 import type { RunId } from "../../core/values/ids.ts";
-import { loadRunUnlessErased } from "../messages/attach-to-run.ts";
+import { loadRunUnlessErased } from "../messages/find-run-of-request.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 
 /** Finds the calls of the earlier runs of a session. Their rows were written when their runs were closed. */

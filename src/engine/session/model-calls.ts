@@ -18,7 +18,7 @@ import type { AskModel, ModelAnswer, ModelCallOptions } from "../api/model-api.t
 import type { CallerFunction } from "../call/caller-function.ts";
 import type { ChildRunPort } from "../call/child-run-port.ts";
 import { loadEventAt } from "../journal/load-run.ts";
-import { judgeRecordedCall } from "../messages/attach-to-run.ts";
+import { judgeRecordedCall } from "../messages/find-run-of-request.ts";
 import { captureContext } from "../ports/async-context.ts";
 import type { LeasedRun } from "../worker/leased-run.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";

@@ -24,7 +24,7 @@ import type {
   OpenRunOptions,
   SessionTurn,
 } from "../api/open-run-api.ts";
-import { judgeRecordedCall } from "../messages/attach-to-run.ts";
+import { judgeRecordedCall } from "../messages/find-run-of-request.ts";
 import { jsonBytesAtMost } from "../ports/storable-json.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";

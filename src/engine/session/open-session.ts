@@ -15,7 +15,7 @@ import { leaveSubAgents } from "../call/leave-sub-agents.ts";
 import { ConditionFailedError } from "../journal/append-errors.ts";
 import { newRun } from "../journal/load-run.ts";
 import { RunMailbox } from "../journal/run-mailbox.ts";
-import { loadRunUnlessErased } from "../messages/attach-to-run.ts";
+import { loadRunUnlessErased } from "../messages/find-run-of-request.ts";
 import { submissionMode } from "../messages/submission-mode.ts";
 import { ownRules } from "../messages/submit-run.ts";
 import { currentRun, tellSubAgent } from "../messages/tell-left-acts.ts";

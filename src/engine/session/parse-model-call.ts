@@ -4,7 +4,7 @@ import type { ModelRequest } from "../../core/event/model-call.ts";
 import type { AgentCause } from "../../core/event/session.ts";
 import { checkJson, type JsonLimits } from "../../core/json/check-json.ts";
 import { valueAt, withValueAt } from "../../core/json/json-pointer.ts";
-import { callsInMessage, readModelRequest, withoutCacheMarks } from "../../core/model/read-model-request.ts";
+import { callsInMessage, splitModelRequest, withoutCacheMarks } from "../../core/model/split-model-request.ts";
 import type { StoredContent } from "../../core/model/stored-contents.ts";
 import { planLimits, planStep } from "../../core/plan/plan.ts";
 import { commonMessages, laneOf, type MessageFact, wholeMessages } from "../../core/run/model-steps.ts";
@@ -62,7 +62,7 @@ export function parseModelCall(given: unknown, options: ModelCallOptions): Parse
   if (timeoutMs !== null && !(Number.isInteger(timeoutMs) && timeoutMs >= 1 && timeoutMs <= planLimits.timeoutMs))
     throw invalid(`timeoutMs must be a whole number of milliseconds, 1 to ${planLimits.timeoutMs}`);
   const compared = normalize === undefined ? request : readJsonObject(normalize(request), "the normalized request");
-  const { messages, follows, head, field } = readModelRequest(compared);
+  const { messages, follows, head, field } = splitModelRequest(compared);
   const form = field === null ? "none" : `${typeof compared[field]} ${field}`;
   if (messages.length > modelRequestLimits.messages)
     throw new FaultError(
@@ -73,7 +73,7 @@ export function parseModelCall(given: unknown, options: ModelCallOptions): Parse
     );
   const contents = messages.map(toContent); // Each message is digested once, because a long session has thousands.
   const shown = redacted(request, redact);
-  const recorded = readModelRequest(shown);
+  const recorded = splitModelRequest(shown);
   return {
     lane,
     digest: digestOfParts(digestOfJson(head), form, ...contents.map(({ digest }) => digest)),

@@ -5,7 +5,7 @@ import type { ToolContext } from "../../core/tool/tool.ts";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { Json } from "../../core/values/json.ts";
 import type { AskModel, ModelCallOptions } from "../api/model-api.ts";
-import { plainOutput } from "../ports/plain-output.ts";
+import { outputAsPlainData } from "../ports/output-as-plain-data.ts";
 import { untilAborted } from "../ports/until-aborted.ts";
 
 type ReceiveOptions = Pick<ModelCallOptions, "onChunk" | "readCalls" | "content">;
@@ -56,7 +56,7 @@ function chunksOf(given: unknown): AsyncIterable<unknown> | null {
 }
 
 function readJson(given: unknown): Json {
-  const { value, contents } = plainOutput(given);
+  const { value, contents } = outputAsPlainData(given);
   if (contents !== null)
     throw new FaultError(fault("SCHEMA_VALIDATION_FAILED", "the answer of the model contains bytes; return text"));
   const checked = checkJson(value, valueLimits);

@@ -29,7 +29,7 @@ import type { CallerFunction } from "../call/caller-function.ts";
 import { type HostWork, isWorkOf, newHostWork } from "../call/host-work.ts";
 import { loadRun } from "../journal/load-run.ts";
 import { sessionFault } from "../journal/named-session-row.ts";
-import { judgeRecordedCall } from "../messages/attach-to-run.ts";
+import { judgeRecordedCall } from "../messages/find-run-of-request.ts";
 import { captureContext } from "../ports/async-context.ts";
 import type { LeasedRun } from "../worker/leased-run.ts";
 import type { LeasedRuns } from "../worker/leased-runs.ts";

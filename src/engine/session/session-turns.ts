@@ -5,7 +5,7 @@ import type { Run, Step } from "../../core/run/run.ts";
 import type { Fault } from "../../core/values/fault.ts";
 import type { StepId } from "../../core/values/ids.ts";
 import type { SessionCall, SessionModelCall, SessionTurn } from "../api/open-run-api.ts";
-import { judgeRecordedCall, loadRunUnlessErased } from "../messages/attach-to-run.ts";
+import { judgeRecordedCall, loadRunUnlessErased } from "../messages/find-run-of-request.ts";
 import type { WorkerPorts } from "../worker/worker-ports.ts";
 import { readRecordedModelCalls } from "./recorded-model-calls.ts";
 

@@ -21,7 +21,7 @@ import { type Fault, FaultError, fault } from "../../core/values/fault.ts";
 import { type Json, sameJson } from "../../core/values/json.ts";
 import { toStorableJson } from "../ports/storable-json.ts";
 import type { StateVersion, VersionedState } from "./project-states.ts";
-import { setStateValue } from "./set-state-value.ts";
+import { setDraftValue } from "./set-draft-value.ts";
 import { snapshotDraft } from "./slice-snapshots.ts";
 import { snapshotVerbs } from "./snapshot-verbs.ts";
 import type { StatePorts } from "./state-ports.ts";
@@ -320,7 +320,7 @@ export class AttemptState {
     const draft = makeDraft({ ...head, state: applyPatch(head.state, patch) });
     for (const change of changes) {
       try {
-        if ("set" in change) setStateValue(this.#ports.slices, change.set, (slice) => draft.slice(slice));
+        if ("set" in change) setDraftValue(this.#ports.slices, change.set, (slice) => draft.slice(slice));
         else draft.dispatch(change.event, change.payload);
       } catch (error) {
         if (!(error instanceof FaultError)) throw error;

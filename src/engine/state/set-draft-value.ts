@@ -8,7 +8,7 @@ import type { Json } from "../../core/values/json.ts";
 export type SliceWriter = ListDraft<Json> | MapDraft<Json>;
 
 /** Sets the value at a pointer into state. Throws STATE_INVALID if the pointer names no entry. */
-export function setStateValue(
+export function setDraftValue(
   slices: readonly Slice[],
   { state: path, value }: ExpectedEffect,
   open: (slice: Slice) => SliceWriter,

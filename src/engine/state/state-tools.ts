@@ -9,7 +9,7 @@ import type { Tool, ToolContext } from "../../core/tool/tool.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/values/json.ts";
 import { builtInToolSchema } from "../ports/built-in-tool-schema.ts";
 import { restoreSlices, snapshotProblem } from "./restore-slices.ts";
-import { findLocation, type SliceWriter, setStateValue } from "./set-state-value.ts";
+import { findLocation, type SliceWriter, setDraftValue } from "./set-draft-value.ts";
 
 /**
  * Returns the tools that steps of kind `state_read` and `state_write` call. An engine with slices has them built in.
@@ -133,6 +133,6 @@ function writeState(
     context.dispatch(event, payload);
     return { event };
   }
-  setStateValue(slices, { state: String(path), value }, (slice) => context.slice(slice) as SliceWriter);
+  setDraftValue(slices, { state: String(path), value }, (slice) => context.slice(slice) as SliceWriter);
   return { path: String(path) };
 }

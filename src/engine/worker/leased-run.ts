@@ -15,12 +15,12 @@ import type { LoadedRun } from "../journal/load-run.ts";
 import type { MailboxOwner } from "../journal/mailbox-owner.ts";
 import { RunMailbox } from "../journal/run-mailbox.ts";
 import { NEXT_MICROTASK } from "../ports/next-microtask.ts";
-import { ActConfirmer } from "./act-confirmer.ts";
 import { AwaitedCalls } from "./awaited-calls.ts";
 import { DoubtSettler, doubtLookIn } from "./doubt-settler.ts";
 import { abandonIfIdle, askForNextUndo, continueStepsOfTools, findRecovery } from "./find-recovery.ts";
 import type { HandlerSlots } from "./handler-slots.ts";
 import type { LeasedRunOwner } from "./leased-run-owner.ts";
+import { RecordedActConfirmer } from "./recorded-act-confirmer.ts";
 import { restoreForLostWorker } from "./restore-for-lost-worker.ts";
 import { ResultWaiters } from "./result-waiters.ts";
 import { RunningHandlers } from "./running-handlers.ts";
@@ -40,7 +40,7 @@ export class LeasedRun implements MailboxOwner {
   readonly #scheduler: StepScheduler;
   readonly #handlers: RunningHandlers;
   readonly #settler: DoubtSettler;
-  readonly #confirmer: ActConfirmer;
+  readonly #confirmer: RecordedActConfirmer;
   readonly #alarms: StepAlarms;
   readonly #deliveries: NoticeDelivery;
   readonly #owner: LeasedRunOwner;
@@ -64,7 +64,7 @@ export class LeasedRun implements MailboxOwner {
     this.#scheduler = new StepScheduler(context, slots);
     this.#handlers = new RunningHandlers(context);
     this.#settler = new DoubtSettler(context, ports, (step) => this.#handlers.isOverdue(step));
-    this.#confirmer = new ActConfirmer(context);
+    this.#confirmer = new RecordedActConfirmer(context);
     this.#alarms = new StepAlarms(ports);
     this.#deliveries = new NoticeDelivery(context);
   }

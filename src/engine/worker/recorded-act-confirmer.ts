@@ -4,7 +4,7 @@ import type { CallContext } from "../call/call-context.ts";
 import { sightRecordedAct } from "../call/verify.ts";
 
 /** Has recorded acts of a leased run confirmed, each once for all the steps that wait for it. */
-export class ActConfirmer {
+export class RecordedActConfirmer {
   readonly #context: CallContext;
   readonly #asking = new Map<StepId, Promise<void>>();
 

@@ -6,7 +6,7 @@ import { type FileLimits, fileLimits } from "../file-limits.ts";
 import { printablePath, protectedNames } from "../tree-path.ts";
 import { CaptureList } from "./capture-list.ts";
 import { type Disk, diskFault, errorCode, realDisk, writeAll } from "./disk.ts";
-import { findFilesWithAttributes } from "./extended-attributes.ts";
+import { findFilesWithAttributes } from "./find-files-with-attributes.ts";
 import { ObjectStore } from "./object-store.ts";
 import { RootDirectory, replacedRootFault } from "./root-directory.ts";
 import { TreeLock } from "./tree-lock.ts";

@@ -12,7 +12,7 @@ interface RequestOptions {
 }
 
 /** Asks workers for the runs that they hold, and finds out which runs others ask for. */
-export function postgresRunRequests({
+export function postgresHeldRunAsks({
   calls,
   leaseMs,
   givenNow,

@@ -7,7 +7,7 @@ import { int8Array, textArray } from "./binary-array.ts";
 import type { FunctionCaller } from "./function-caller.ts";
 import type { LeaseRenewals } from "./lease-renewals.ts";
 import type { PgValue } from "./pg-driver.ts";
-import { claimValues } from "./postgres-run-requests.ts";
+import { claimValues } from "./postgres-held-run-asks.ts";
 import type { ServerClock } from "./server-clock.ts";
 import { ownProcess } from "./worker-list.ts";
 

@@ -11,8 +11,8 @@ import { createLeaseRenewals } from "./lease-renewals.ts";
 import { assertUsable } from "./migrate.ts";
 import { type ConnectionSettings, loadPgDriver, type PgDriver, type Pool } from "./pg-driver.ts";
 import { postgresAddress, toPostgresFault } from "./postgres-fault.ts";
+import { postgresHeldRunAsks } from "./postgres-held-run-asks.ts";
 import { postgresLeases, postgresMarkers } from "./postgres-leases.ts";
-import { postgresRunRequests } from "./postgres-run-requests.ts";
 import { serverClock } from "./server-clock.ts";
 import { postgresBlobs, postgresJournalReads, postgresRowReads } from "./store-reads.ts";
 import { workerList } from "./worker-list.ts";
@@ -145,7 +145,7 @@ async function createStore(pools: Pools, where: string, options: PostgresOptions
     ...leases,
     nextDue,
     ...postgresMarkers(calls, boot.set),
-    ...postgresRunRequests({ calls, leaseMs, givenNow }),
+    ...postgresHeldRunAsks({ calls, leaseMs, givenNow }),
     watch,
     ...serverDuties,
     ...workers,

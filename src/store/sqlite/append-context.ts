@@ -3,13 +3,13 @@ import { EventInserts } from "./event-inserts.ts";
 import type { GroupCommitPorts } from "./group-commit.ts";
 import { KnownHeads } from "./known-heads.ts";
 import { KnownRunTags } from "./known-run-tags.ts";
-import { SettingVersions } from "./setting-versions.ts";
+import { SettingVersionCache } from "./setting-version-cache.ts";
 import type { SqliteStatements } from "./statements.ts";
 
 /** The parts of the store that appends use inside their transactions. */
 export interface AppendContext {
   readonly statements: SqliteStatements;
-  readonly settings: SettingVersions;
+  readonly settings: SettingVersionCache;
   readonly events: EventInserts;
   readonly heads: KnownHeads;
   readonly runTags: KnownRunTags;
@@ -19,7 +19,7 @@ export function createAppendContext(statements: SqliteStatements, version: DataV
   const events = new EventInserts(statements);
   return {
     statements,
-    settings: new SettingVersions(statements, version),
+    settings: new SettingVersionCache(statements, version),
     events,
     heads: new KnownHeads(statements, events),
     runTags: new KnownRunTags(version),

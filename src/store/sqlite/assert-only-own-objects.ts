@@ -13,7 +13,7 @@ interface SchemaObject {
  * Throws if the file lacks a table or index of Writ, or has a table, index, view or trigger that is not of Writ: a
  * trigger could change or drop what Writ writes, and the journal would not show it.
  */
-export function assertKnownSchema(db: SqliteDatabase, file: string): void {
+export function assertOnlyOwnObjects(db: SqliteDatabase, file: string): void {
   const objects = readObjects(db);
   assertComplete(objects, file);
   const foreign = objects.filter(({ type, name }) => !knownObjects.has(`${type} ${name}`));

@@ -4,6 +4,7 @@ import { taggedRowFields } from "../../core/store/tables.ts";
 import { assert } from "../../core/values/assert.ts";
 import type { Epoch, RunId, Tenant } from "../../core/values/ids.ts";
 import type { AppendContext } from "./append-context.ts";
+import { progressTypes } from "./event-statements.ts";
 import { LateRefusalError } from "./group-commit.ts";
 import { updateTags } from "./sqlite-searches.ts";
 import type { SqliteStatements } from "./statements.ts";
@@ -114,8 +115,6 @@ function writesHeadRow({ run, expect, events, puts }: Entry): boolean {
   if (expect.epoch === null || !events.every(({ type }) => progressTypes.has(type))) return true;
   return puts.some(({ table, key }) => table === "run" && key === run);
 }
-
-const progressTypes: ReadonlySet<string> = new Set(["step.started", "step.succeeded"]);
 
 function createHead(
   { statements, heads, events }: AppendContext,

@@ -88,7 +88,7 @@ function readOneByOne(
   const journals: StoredJournal[] = [];
   let read = 0;
   for (const { run } of statements.runs.all(tenant, after, most)) {
-    const head = statements.head.get(tenant, run);
+    const head = statements.auditedHead.get(tenant, run);
     const events = readRunEvents(statements, tenant, run, { after: 0, most: NO_LIMIT });
     journals.push({ run, head: head === undefined ? null : { position: head[0], hash: head[1] }, events });
     read += events.length;

@@ -6,6 +6,9 @@ export const returnArrays = <Row>(statement: SqliteStatement<Row>): SqliteStatem
   return statement;
 };
 
+/** The types of events that may leave the row of the head behind: beginnings and results of calls. */
+export const progressTypes: ReadonlySet<string> = new Set(["step.started", "step.succeeded"]);
+
 /** The number of events in one insert, which takes half the time of single inserts; larger inserts are slower again. */
 export const EVENTS_PER_INSERT = 16;
 

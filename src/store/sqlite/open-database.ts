@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { FaultError, fault } from "../../core/values/fault.ts";
 import type { WorkerId } from "../../core/values/ids.ts";
-import { assertKnownSchema } from "./assert-known-schema.ts";
+import { assertOnlyOwnObjects } from "./assert-only-own-objects.ts";
 import { assertExists, createFile } from "./create-file.ts";
 import {
   assertUpToDate,
@@ -70,7 +70,7 @@ function connectToStore(file: string, share: (db: SqliteDatabase, found: number)
     db.exec("pragma secure_delete = on");
     const lock = share(db, found);
     try {
-      assertKnownSchema(db, file);
+      assertOnlyOwnObjects(db, file);
     } catch (error) {
       lock.free();
       throw error;

@@ -8,7 +8,7 @@ const REMEMBERED_MAX = 1000;
  * The versions of setting rows, which the append that starts an act checks. A version that was read in an earlier
  * transaction counts while no connection has written a setting since.
  */
-export class SettingVersions {
+export class SettingVersionCache {
   readonly #statements: SqliteStatements;
   readonly #version: DataVersion;
   readonly #known = new Map<Tenant, Map<string, number | null>>();

@@ -4,7 +4,7 @@ import { indexedRowFields, type Table, tables, taggedRowFields } from "../../cor
 import { assert } from "../../core/values/assert.ts";
 import type { Instant, RunId, Tenant, WorkerId } from "../../core/values/ids.ts";
 import { EpochStatement, epochChanges } from "./epoch-changes.ts";
-import { anyJournal, eventStatements, returnArrays } from "./event-statements.ts";
+import { anyJournal, eventStatements, progressTypes, returnArrays } from "./event-statements.ts";
 import { LazyStatement } from "./lazy-statement.ts";
 import { searchStatements } from "./search-statements.ts";
 import type { Prepare, SqliteDatabase, SqliteStatement } from "./sqlite-driver.ts";
@@ -49,13 +49,23 @@ const hasOwnNames = "(tenant = ?1 and run = ?2 or position > 1 and tenant is nul
  * The heads. While a worker holds a run, the row of its head may be behind: the head is the last event then, if the
  * events contain what the row names. Else the row counts, so that an audit finds what is missing.
  */
-const heads = `select coalesce(last.position, head.position) as position, coalesce(last.hash, head.hash) as hash,
+const headsIf = (
+  condition: string,
+) => `select coalesce(last.position, head.position) as position, coalesce(last.hash, head.hash) as hash,
     head.journal, head.run
   from head left join event as last on last.journal = head.journal
     and last.position = (select max(position) from event where journal = head.journal)
     and last.position > head.position and exists (
       select 1 from event as named
-      where named.journal = head.journal and named.position = head.position and named.hash = head.hash)`;
+      where named.journal = head.journal and named.position = head.position and named.hash = head.hash)
+    ${condition}`;
+
+const heads = headsIf("");
+
+/** The heads for an audit: an event that no call writes cannot follow the event that the row names. */
+const auditedHeads = headsIf(`and not exists (
+      select 1 from event as other where other.journal = head.journal and other.position > head.position
+        and other.type not in (${[...progressTypes].map((type) => `'${type}'`).join(", ")}))`);
 
 type HeadColumns = readonly [position: Head["position"], hash: Head["hash"], journal: number, run: RunId];
 
@@ -85,7 +95,7 @@ function journalStatements(prepare: Prepare) {
       ),
     ),
     heads: returnArrays(
-      prepare<HeadColumns>(`${heads} where head.tenant = ? and head.run > ? order by head.run limit ?`),
+      prepare<HeadColumns>(`${auditedHeads} where head.tenant = ? and head.run > ? order by head.run limit ?`),
     ),
     insertHead: returnArrays(
       prepare<readonly [journal: number]>(
@@ -100,6 +110,7 @@ function journalStatements(prepare: Prepare) {
        where head.tenant = ?1 and head.run = ?2 and head.position < last.position`,
     ),
     moveHead: prepare("update head set position = ?, hash = ? where tenant = ? and run = ?"),
+    auditedHead: returnArrays(prepare<HeadColumns>(`${auditedHeads} where head.tenant = ? and head.run = ?`)),
     head: returnArrays(prepare<HeadColumns>(`${heads} where head.tenant = ? and head.run = ?`)),
     runs: prepare<{ readonly run: RunId }>(
       `select * from (select run from event indexed by event_name where tenant = ?1 and run > ?2 order by run limit ?3)

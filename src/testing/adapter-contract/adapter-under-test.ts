@@ -12,7 +12,7 @@ export interface AdapterUnderTest {
   /** The name in the record of a tool of the contract, or of an unknown tool. Default: the same. */
   toolName?(tool: string): string;
   /** The output of a tool of the contract, from the output on record. Default: the same. */
-  plainOutput?(output: Json): Json;
+  outputAsPlainData?(output: Json): Json;
   /** Options of the engine that the program needs, such as slices. */
   readonly engine?: Pick<EngineOptions, "slices">;
   /** The parts of the contract that the framework has no place for. */

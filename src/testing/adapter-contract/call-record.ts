@@ -91,11 +91,13 @@ function isUnfit(event: JsonObject | undefined): boolean {
 /** The tools of the contract, and one that does not exist. */
 const contractTools = ["search", "note", "send", "nosuch"];
 
-function plainEvent({ output, ...event }: JsonObject, { plainOutput }: AdapterUnderTest): JsonObject {
+function plainEvent({ output, ...event }: JsonObject, { outputAsPlainData }: AdapterUnderTest): JsonObject {
   const { rule, ...plain } = withoutAdapterFields(event) as JsonObject;
   // The rule of a refusal says whether the adapter or the engine has checked the arguments.
   if (event.type !== "step.rejected" && rule !== undefined) return { ...plain, rule };
-  return output === undefined ? plain : { ...plain, output: plainOutput === undefined ? output : plainOutput(output) };
+  return output === undefined
+    ? plain
+    : { ...plain, output: outputAsPlainData === undefined ? output : outputAsPlainData(output) };
 }
 
 function withoutAdapterFields(value: Json): Json {

@@ -1,7 +1,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { govern } from "../../../src/agents/govern.ts";
 import { forAnthropic } from "../../../src/anthropic/for-anthropic.ts";
-import { plainOutput as plainValue } from "../../../src/engine/ports/plain-output.ts";
+import { outputAsPlainData as plainValue } from "../../../src/engine/ports/output-as-plain-data.ts";
 import type { AdapterUnderTest } from "../../../src/testing.ts";
 
 const question = { role: "user", content: "write to ana" } as const;
@@ -73,6 +73,6 @@ export function anthropicRunner(stream: boolean): AdapterUnderTest {
       };
     },
     // The runner takes texts.
-    plainOutput: (output) => JSON.parse(output as string),
+    outputAsPlainData: (output) => JSON.parse(output as string),
   };
 }

@@ -2,7 +2,7 @@ import { onTestFinished } from "vitest";
 import { govern } from "../../../src/agents/govern.ts";
 import { forClaudeAgent } from "../../../src/claude-agent-sdk/for-claude-agent.ts";
 import type { Json, JsonObject } from "../../../src/core/values/json.ts";
-import { plainOutput as plainValue } from "../../../src/engine/ports/plain-output.ts";
+import { outputAsPlainData as plainValue } from "../../../src/engine/ports/output-as-plain-data.ts";
 import { textsAboutCalls } from "../../../src/testing/adapter-contract/texts-about-calls.ts";
 import { scriptedModel } from "../../../src/testing/scripted-model/scripted-model.ts";
 import type { AdapterUnderTest, ContractTool, ModelScript, ScriptedAnswer } from "../../../src/testing.ts";
@@ -15,7 +15,7 @@ export const claudeAgentTools: AdapterUnderTest = {
   // The schemas of the SDK allow arguments that they do not name, and Claude Code keeps large results in files.
   lacks: ["model", "argument texts", "repeated ids", "extra arguments", "large results"],
   toolName,
-  plainOutput: (output) => {
+  outputAsPlainData: (output) => {
     const { content } = output as { readonly content: readonly [{ readonly text: string }] };
     return JSON.parse(content[0].text) as Json;
   },

@@ -4,7 +4,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { createMcpHandler, InMemoryTransport, Server } from "@modelcontextprotocol/server";
 import { modelText } from "../../../src/core/run/call-answer.ts";
 import type { Json } from "../../../src/core/values/json.ts";
-import { plainOutput as plainValue } from "../../../src/engine/ports/plain-output.ts";
+import { outputAsPlainData as plainValue } from "../../../src/engine/ports/output-as-plain-data.ts";
 import { mcpGateway } from "../../../src/mcp/mcp-gateway.ts";
 import { mcpTools } from "../../../src/mcp/mcp-tools.ts";
 import { mcpPinSlice } from "../../../src/mcp/tool-pins.ts";
@@ -60,7 +60,7 @@ const settings = (tools: readonly ContractTool[]) =>
   );
 
 const toolName = (tool: string) => `contract.${tool}`;
-const plainOutput = (output: Json): Json => {
+const outputAsPlainData = (output: Json): Json => {
   const { content } = output as { readonly content: readonly [{ readonly text: string }] };
   return JSON.parse(content[0].text) as Json;
 };
@@ -73,7 +73,7 @@ const textOf = (result: unknown): string =>
 export const mcpIn: AdapterUnderTest = {
   lacks: ["model", "writes"],
   toolName,
-  plainOutput,
+  outputAsPlainData,
   open: async ({ engine, session, principal, tools, script }) => {
     const server = await toolServer(tools);
     const client = new Client({ name: "program", version: "1" });
@@ -102,7 +102,7 @@ export const gatewayOut: AdapterUnderTest = {
   lacks: ["model", "writes", "argument texts"],
   // A gateway records a call of a tool that it does not show under a name that no tool has.
   toolName: (tool) => (tool === "nosuch" ? "nosuch (not served)" : toolName(tool)),
-  plainOutput,
+  outputAsPlainData,
   open: async ({ engine, principal, session, tools, script }) => {
     const upstream = await toolServer(tools);
     const gateway = await mcpGateway({

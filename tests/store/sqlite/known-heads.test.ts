@@ -148,6 +148,19 @@ describe("heads", () => {
     expect((await opened.store.head(tenantA, runA))?.position).toBe(2);
   });
 
+  it("are those of their rows for an audit if an event follows that no call writes", async () => {
+    const opened = openListed();
+    const epoch = await leasedRun(opened);
+    await assertLands(opened.store, { at: 2, epoch });
+    const audited = async () => (await opened.store.journals(tenantA, "", 9)).map(({ head }) => head?.position);
+    const { db } = openDatabase(opened.file);
+    db.exec("update head set position = 2, hash = (select hash from event where position = 2)");
+    expect(await audited()).toEqual([3]);
+    db.exec("update event set type = 'evidence.kept' where position = 3");
+    db.close();
+    expect(await audited()).toEqual([2]);
+  });
+
   it("are read again after another connection has appended, and the entry that follows the old head is refused", async () => {
     const opened = openListed();
     const epoch = await leasedRun(opened);

@@ -15,7 +15,7 @@ import { blobNameIn, GENESIS_HASH, JournalCodec, type JournalEvent } from "../..
 import { listJournalBatches } from "../../journal/store-listing.ts";
 import { LeaseAudit, type LeaseAuditJournal } from "./audit-leases.ts";
 import { auditStates } from "./audit-states.ts";
-import { ledgerIn } from "./erased-run-rows.ts";
+import { ledgerIn } from "./erased-run-allows-row.ts";
 import { type AuditedStore, explainRow, parseRow, rowOwner } from "./explain-row.ts";
 import { isSameRow, JournalFoldCache } from "./journal-fold-cache.ts";
 import { isRunJournal, openEvents, rowsOfEvents } from "./rows-of-events.ts";

@@ -10,7 +10,7 @@ type ErasedJournal = Extract<JournalFold, { kind: "erased" }>;
  * Returns whether the events that retention kept agree with a row of their journal: types and times of all events, and
  * the bodies of receipts and state changes. They do not determine every field.
  */
-export function erasedRunAllows(
+export function erasedRunAllowsRow(
   journal: ErasedJournal,
   table: Table,
   stored: StoredRow,

@@ -3,7 +3,7 @@ import type { Table } from "../../../core/store/tables.ts";
 import type { RunId, Tenant } from "../../../core/values/ids.ts";
 import { isName } from "../../../core/values/is-name.ts";
 import { isJsonObject, type Json } from "../../../core/values/json.ts";
-import { erasedRunAllows } from "./erased-run-rows.ts";
+import { erasedRunAllowsRow } from "./erased-run-allows-row.ts";
 import { foldContainsRow, type JournalFold, type JournalFoldCache } from "./journal-fold-cache.ts";
 
 /** Tables whose key is the journal that the row follows from. The rows of other tables name it. */
@@ -44,7 +44,7 @@ function findRowProblem(fold: JournalFold, table: Table, row: StoredRow, owner: 
   if (fold.kind === "unreadable") return null;
   if (fold.kind === "whole") return foldContainsRow(fold.rows, table, row) ? null : `no event of ${owner} explains it`;
   const fields = parseRow(row.row);
-  return fields !== null && erasedRunAllows(fold, table, row, fields)
+  return fields !== null && erasedRunAllowsRow(fold, table, row, fields)
     ? null
     : `the events that retention kept of ${owner} contradict it`;
 }

@@ -9,7 +9,7 @@ import { RunMailbox } from "../../journal/run-mailbox.ts";
 import { listRows } from "../../journal/store-listing.ts";
 import type { WorkerPorts } from "../../worker/worker-ports.ts";
 import { eraseInPieces } from "./erase-in-pieces.ts";
-import { eraseOldJournals } from "./erase-old-journals.ts";
+import { eraseOldSignalsAndFirings } from "./erase-old-signals-and-firings.ts";
 import { eraseOldStateSnapshots } from "./erase-old-state-snapshots.ts";
 
 /** An ended run, and its position when it was read. */
@@ -27,7 +27,7 @@ export async function applyRetention(
   const candidates = await listErasableRuns(ports, tenant, endedBefore);
   const erased = {
     runs: 0,
-    events: await eraseOldJournals(ports, tenant, endedBefore),
+    events: await eraseOldSignalsAndFirings(ports, tenant, endedBefore),
     waiting: 0,
     snapshots: await eraseOldStateSnapshots(ports, tenant, endedBefore),
   };

@@ -13,7 +13,7 @@ import { eraseInPieces } from "./erase-in-pieces.ts";
  * Erases old event bodies of signal and schedule journals: signals that were taken, and past firings of schedules.
  * Keeps signals that no step has taken, and the current order of a schedule. Returns the number of erased bodies.
  */
-export async function eraseOldJournals(ports: WorkerPorts, tenant: Tenant, before: Instant): Promise<number> {
+export async function eraseOldSignalsAndFirings(ports: WorkerPorts, tenant: Tenant, before: Instant): Promise<number> {
   let erased = 0;
   for (const prefix of ["sch_", "sig_"])
     for await (const journal of listJournals(ports.store, tenant, prefix))

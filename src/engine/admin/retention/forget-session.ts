@@ -1,6 +1,6 @@
 import type { Run } from "../../../core/run/run.ts";
-import { type ForgottenSession, isRunOf } from "../../../core/settings/forgotten-session.ts";
 import type { RetentionCounts } from "../../../core/settings/retention-events.ts";
+import { isRunOf, type SessionToForget } from "../../../core/settings/session-to-forget.ts";
 import type { RunRow } from "../../../core/store/tables.ts";
 import { FaultError } from "../../../core/values/fault.ts";
 import type { RunId, Tenant } from "../../../core/values/ids.ts";
@@ -18,7 +18,7 @@ import { eraseRun, listReceiptPositions } from "./apply-retention.ts";
 export async function forgetSession(
   ports: WorkerPorts,
   tenant: Tenant,
-  session: ForgottenSession,
+  session: SessionToForget,
   by: string,
 ): Promise<RetentionCounts> {
   const erased = { runs: 0, events: 0, waiting: 0, snapshots: 0 };
@@ -51,7 +51,7 @@ async function closeRun(ports: WorkerPorts, loaded: LoadedRun, by: string): Prom
 async function listSessionRuns(
   ports: WorkerPorts,
   tenant: Tenant,
-  session: ForgottenSession,
+  session: SessionToForget,
 ): Promise<readonly LoadedRun[]> {
   const rows: RunRow[] = [];
   for await (const { row } of listRows(ports.store, tenant, "run")) rows.push(JSON.parse(row) as RunRow);

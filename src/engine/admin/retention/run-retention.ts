@@ -1,5 +1,4 @@
 import type { Principal } from "../../../core/approval/principal.ts";
-import type { ForgottenSession } from "../../../core/settings/forgotten-session.ts";
 import {
   foldRetentions,
   type PendingRetention,
@@ -9,6 +8,7 @@ import {
   type RetentionRecord,
   retentionCounts,
 } from "../../../core/settings/retention-events.ts";
+import type { SessionToForget } from "../../../core/settings/session-to-forget.ts";
 import { waitTimes } from "../../../core/time/wait-times.ts";
 import type { Instant, Tenant } from "../../../core/values/ids.ts";
 import type { RetentionReport } from "../../api/retention-report.ts";
@@ -60,7 +60,7 @@ interface RetentionTerms extends JudgedRequest {
   readonly endedBefore: Instant;
   readonly reason: string;
   /** Present: only the runs of this session. */
-  readonly session?: ForgottenSession;
+  readonly session?: SessionToForget;
 }
 
 /** Continues a retention that has not ended: its process died, or closed while another one read the log. */
