@@ -74,7 +74,7 @@ const changed: Scenario = {
 /** Submits a dry run of another mail. A process that dies in between leaves no record of it, so it is repeated. */
 async function submitDryRun({ engine, result }: ScenarioRun): Promise<boolean> {
   if (!result.final) return false;
-  const plan = { steps: [{ step_id: "send", name: "rehearsed.mail.send", payload: { to: "nobody@example.org" } }] };
+  const plan = { steps: [{ step_id: "send", name: "rehearsed.mail.send", payload: { to: "robin@example.org" } }] };
   const run = await engine.submit(plan, { principal: personAna, mode: "dry_run" });
   const { simulation, status } = await run.result();
   if (simulation?.steps.send === undefined) throw new Error(`the dry run is ${status} and has no report`);
